@@ -1,0 +1,122 @@
+"""The short answers: refusals, help, and what is said where no attempt starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autobuild_action import text, words
+
+if TYPE_CHECKING:
+    from autobuild_action.model import Reason
+
+COMMANDS = (
+    ("`/autobuild retry`", "go on from the last commit, with as many turns again"),
+    ("`/autobuild retry TEXT`", "the same, with TEXT as advice for both agents"),
+    ("`/autobuild help`", "this text"),
+)
+
+
+def refusal(why: str) -> str:
+    """Why the sender may not start a run."""
+    return (
+        f"I can't do that: {text.inline(why, 300)}.\n\n"
+        "Starting a run takes write access to this repository. Somebody who has it can add the label or comment "
+        "`/autobuild retry`."
+    )
+
+
+def help_text(label: str, commands: tuple[tuple[str, str], ...] = COMMANDS) -> str:
+    """What can be asked, and how."""
+    return "\n\n".join(
+        [
+            f"Add the label {text.code(label, 100)} to an issue to have it built. On the issue or on its pull request, "
+            "these comments are understood (they must begin the comment; write access is needed):",
+            text.table(("comment", "what it does"), commands),
+        ]
+    )
+
+
+def unknown_command(verb: str, label: str) -> str:
+    """The help, with what was not understood named first."""
+    return f"I don't know {text.code(f'/autobuild {verb}', 60)}.\n\n{help_text(label)}"
+
+
+def already_running(url: str) -> str:
+    """Another run works on this issue."""
+    return (
+        f"This issue is being worked on already: [see the run]({url}). Nothing was started. "
+        "What you wrote is not lost: ask again when that run has ended."
+    )
+
+
+def not_started(reason: Reason, what: str, cure: str) -> str:
+    """A run that ended before its attempt began: what is wrong, what to do; nothing was changed."""
+    said = words.REASON[reason]
+    steps = cure or "\n".join(f"- {step}" for step in said.next if "{" not in step)
+    return "\n\n".join(
+        part
+        for part in (
+            f"### {said.headline}",
+            text.block(what, 4000) or said.meaning,
+            f"**What to do**\n\n{text.block(cure, 2000) if cure else steps}" if steps else "",
+            "No model was called, and nothing was changed.",
+        )
+        if part
+    )
+
+
+def edited_since() -> str:
+    """The issue is not what it was when the run was asked for, and there is no earlier contract."""
+    return (
+        "This issue was edited after you asked, so I did not start: what you saw and what is there now may differ. "
+        "Look at it once more and ask again."
+    )
+
+
+def old_contract() -> str:
+    """The issue was edited after the trigger, and the last attempt's contract serves."""
+    return (
+        "This issue was edited after you asked. This attempt works by the text of the last attempt; "
+        "to have the new text used, comment `/autobuild retry` again."
+    )
+
+
+def already_approved(pull_request_url: str) -> str:
+    """The label was added again, and the work is approved and open."""
+    return (
+        f"This is approved already and waits for a person: [the pull request]({pull_request_url}). "
+        "To have more done, comment `/autobuild retry` and say what."
+    )
+
+
+def nothing_new(pull_request_url: str) -> str:
+    """A retry of approved work that brings nothing to work on."""
+    return (
+        f"[The pull request]({pull_request_url}) is approved already, and there is nothing new to work on. "
+        "Say what is to change: `/autobuild retry` followed by your text, or edit the issue first."
+    )
+
+
+def merged(number: int) -> str:
+    """A retry of work that is merged."""
+    return f"This was merged in #{number}, so there is nothing to go on with. For more, open a new issue."
+
+
+def closed_issue() -> str:
+    """A label or retry on a closed issue."""
+    return "This issue is closed. Reopen it first, then ask again."
+
+
+def retry_while_running(url: str) -> str:
+    """A retry that came while a run works on the issue; its own job waits."""
+    return f"Seen. [The present run]({url}) ends first; if no new run starts within a minute after that, comment again."
+
+
+def nothing_to_retry(label: str) -> str:
+    """A retry on an issue that was never built."""
+    return f"Nothing was built for this issue yet. Add the label {text.code(label, 100)} to start."
+
+
+def review_not_requested(login: str) -> str:
+    """GitHub would not request a review from the person who started the run."""
+    return f"A review could not be requested from {text.code(login, 60)}; everything else is in place."

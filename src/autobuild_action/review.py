@@ -1,0 +1,271 @@
+"""A turn's verdict as a pull request review: words, criteria, issues on their lines, the whole JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autobuild_action import document, tables, text, words
+from autobuild_action.model import CriterionStatus, Decision, Owner, Severity
+from autobuild_action.place import issue_key, marker, review_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from autobuild_action.journal import Journal
+    from autobuild_action.model import Attempt, Issue, Turn, Verdict
+    from autobuild_action.place import Place
+
+MOST_INLINE = 25
+"""More comments in one review meet GitHub's limit on abuse."""
+PROSE = 20_000
+"""Characters of everything but the JSON."""
+
+
+@dataclass(frozen=True)
+class InlineComment:
+    """A comment on the right side of the diff; ``start_line`` is None where it is about one line."""
+
+    path: str
+    body: str
+    line: int
+    start_line: int | None = None
+
+
+@dataclass(frozen=True)
+class Review:
+    """A review's body and its comments on lines."""
+
+    body: str
+    comments: tuple[InlineComment, ...] = ()
+
+
+def review(journal: Journal, turn: Turn, place: Place, lines: Mapping[str, Sequence[range]]) -> Review:
+    """The review of a turn; ``lines`` has each path's commentable lines, one range per hunk of the diff.
+
+    Without ``lines`` every issue stands in the body: so it is posted where there is no pull request.
+    """
+    attempt = attempt_of(journal, turn)
+    verdict = turn.verdict
+    if verdict is None:
+        raise ValueError(f"turn {turn.number} has no verdict to publish")
+    on_lines, in_body = _placed(turn, lines)
+    comments = tuple(_inline(journal, attempt, turn, issue, lines) for issue in on_lines)
+    prose = _prose(attempt, turn, verdict, place, on_lines, in_body)
+    room = text.WHOLE_BODY - len(prose) - 500
+    body = "\n\n".join(
+        [
+            prose,
+            "<details><summary>The whole verdict as JSON</summary>",
+            f"```json\n{document.dumps(journal, attempt, turn, min(room, document.MOST))}\n```",
+            "</details>",
+            marker(journal.id, review_key(attempt.number, turn.number)),
+        ]
+    )
+    return Review(body=body, comments=comments)
+
+
+def attempt_of(journal: Journal, turn: Turn) -> Attempt:
+    """The attempt that a turn belongs to, the last one that has it."""
+    found = [attempt for attempt in journal.attempts if turn in attempt.turns]
+    return found[-1] if found else journal.attempt
+
+
+# --- which issue goes where -------------------------------------------------------------------------
+
+
+def _placed(turn: Turn, lines: Mapping[str, Sequence[range]]) -> tuple[list[Issue], list[Issue]]:
+    """The issues that become comments on lines, and the others; the weightiest get the lines."""
+    on_lines: list[Issue] = []
+    in_body: list[Issue] = []
+    for issue in tables.by_severity(turn.issues):
+        fits = len(on_lines) < MOST_INLINE and _hunk(issue, lines) is not None
+        (on_lines if fits else in_body).append(issue)
+    return on_lines, in_body
+
+
+def _hunk(issue: Issue, lines: Mapping[str, Sequence[range]]) -> range | None:
+    """The hunk that holds every line of the issue, None where GitHub would refuse the comment."""
+    if issue.path is None or issue.line is None:
+        return None
+    last = issue.end_line or issue.line
+    hunks = lines.get(issue.path, ())
+    return next((hunk for hunk in hunks if issue.line in hunk and last in hunk and last >= issue.line), None)
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def _prose(
+    attempt: Attempt, turn: Turn, verdict: Verdict, place: Place, on_lines: list[Issue], in_body: list[Issue]
+) -> str:
+    parts = [
+        _headline(attempt, turn, verdict),
+        text.block(verdict.summary, 2000),
+        f"#### Criteria\n\n{_checklist(attempt, verdict, turn, place)}",
+        _issues(turn, place, on_lines, in_body),
+        _earlier(verdict),
+        _measured(attempt, turn),
+        "_Reviewed by a model; this is not a human approval._",
+    ]
+    return text.cut("\n\n".join(part for part in parts if part), PROSE)
+
+
+def _headline(attempt: Attempt, turn: Turn, verdict: Verdict) -> str:
+    of = f"turn {turn.number} of {attempt.started.limits.max_turns}"
+    overriding = tables.overriding(turn)
+    if overriding:
+        return "\n".join([*_override(of, any(rule.owner is Owner.WORLD for rule in overriding))]) + "\n".join(
+            ["", *map(tables.rule_line, overriding)]
+        )
+    decision = turn.decided.decision if turn.decided else verdict.decision
+    if decision is Decision.APPROVE:
+        return (
+            f"### Approved, {of}\n\nThe Coach approves this commit, and everything that was measured agrees."
+        )
+    return f"### Changes asked for, {of}\n\n{_to_do(turn)}"
+
+
+def _override(of: str, world: bool) -> tuple[str, ...]:
+    if world:
+        return (
+            f"### Not approved, {of}: the branch has moved",
+            "",
+            "The Coach approved this commit, but the approval does not count:",
+            "",
+        )
+    return (
+        f"### Changes asked for by the gate, {of}",
+        "",
+        "The Coach approved, and **the gate overrode it**: what was measured does not allow an approval.",
+        "",
+    )
+
+
+def _to_do(turn: Turn) -> str:
+    must = len(turn.must_fix)
+    if must:
+        return f"{words.plural(must, 'issue')} must be fixed before this can be approved."
+    return "No issue must be fixed by itself, but not every criterion is met yet."
+
+
+def _checklist(attempt: Attempt, verdict: Verdict, turn: Turn, place: Place) -> str:
+    lines = [_criterion(criterion.id, criterion.text, turn, place) for criterion in attempt.task.criteria]
+    met = sum(found.status is CriterionStatus.MET for found in verdict.criteria)
+    more = len(lines) - tables.MOST_ROWS
+    shown = [*lines[: tables.MOST_ROWS], *([f"- {more} more are in the JSON below."] if more > 0 else [])]
+    return "\n".join(shown) + f"\n\n{met} of {len(lines)} met."
+
+
+def _criterion(id_: str, criterion: str, turn: Turn, place: Place) -> str:
+    found = tables.ruling(turn, id_)
+    met = found is not None and found.status is CriterionStatus.MET
+    not_tested = " _Not tested._" if found and found.status is CriterionStatus.NOT_TESTED else ""
+    refs = tables.evidence(found, place, turn.commit)
+    shown = f" ({refs})" if refs != "–" else ""
+    return f"- [{'x' if met else ' '}] **{text.inline(id_, 20)}** {text.inline(criterion, 200)}{shown}{not_tested}"
+
+
+def _issues(turn: Turn, place: Place, on_lines: list[Issue], in_body: list[Issue]) -> str:
+    if not turn.issues:
+        return ""
+    head = f"#### Issues: {tables.counted(turn.issues)}"
+    lines = [f"{words.plural(len(on_lines), 'comment')} on the lines below."] if on_lines else []
+    return "\n\n".join([head, *lines, *_by_severity(turn, place, in_body)])
+
+
+def _by_severity(turn: Turn, place: Place, issues: list[Issue]) -> list[str]:
+    """A list per severity, within the room there is: full texts where they fit, else beginnings, else the rest."""
+    for limit in (2000, 500, 200):
+        lists = _lists(turn, place, issues, limit)
+        if sum(len(part) for part in lists) < PROSE // 2:
+            return lists
+    return _as_many_as_fit(turn, place, issues)
+
+
+def _as_many_as_fit(turn: Turn, place: Place, issues: list[Issue]) -> list[str]:
+    count = len(issues)
+    while count and sum(len(part) for part in _lists(turn, place, issues[:count], 200)) >= PROSE // 2:
+        count -= 1
+    rest = len(issues) - count
+    return [
+        *_lists(turn, place, issues[:count], 200),
+        f"{words.plural(rest, 'issue')} more, in the JSON below.",
+    ]
+
+
+def _lists(turn: Turn, place: Place, issues: list[Issue], limit: int) -> list[str]:
+    found = []
+    for severity in Severity:
+        lines = [_listed(turn, place, issue, limit) for issue in issues if issue.severity is severity]
+        if lines:
+            found.append(f"**{words.SEVERITY[severity].capitalize()}**\n\n" + "\n".join(lines))
+    return found
+
+
+def _listed(turn: Turn, place: Place, issue: Issue, limit: int) -> str:
+    what = " · ".join(part for part in (_kind(issue), tables.where(issue, place, turn.commit)) if part)
+    hint = f" _Suggestion:_ {text.inline(issue.suggestion, limit)}" if issue.suggestion else ""
+    return f"- {what}: {text.inline(issue.description, limit)}{hint}"
+
+
+def _kind(issue: Issue) -> str:
+    parts = [words.CATEGORY[issue.category], issue.criterion or "", issue.id]
+    return " · ".join(text.inline(part, 60) for part in parts if part)
+
+
+def _earlier(verdict: Verdict) -> str:
+    if not verdict.previous:
+        return ""
+    lines = [
+        f"- {text.inline(found.issue, 40)}: {words.PREVIOUS[found.status]}"
+        + (f". {text.inline(found.note, 200)}" if found.note else "")
+        for found in verdict.previous[:30]
+    ]
+    more = len(verdict.previous) - 30
+    return "#### Earlier issues\n\n" + "\n".join(
+        [*lines, *([f"- {more} more in the JSON below."] if more > 0 else [])]
+    )
+
+
+def _measured(attempt: Attempt, turn: Turn) -> str:
+    measured = attempt.measured(turn.commit) if turn.commit else None
+    if measured is None:
+        return ""
+    parts = ["#### Measured", tables.checks(measured, attempt.baseline), tables.audit(measured)]
+    return "\n\n".join(part for part in parts if part)
+
+
+# --- on the lines -----------------------------------------------------------------------------------
+
+
+def _inline(
+    journal: Journal, attempt: Attempt, turn: Turn, issue: Issue, lines: Mapping[str, Sequence[range]]
+) -> InlineComment:
+    """The comment of an issue whose place :func:`_hunk` has found to be legal."""
+    first, last = issue.line or 0, issue.end_line or issue.line or 0
+    parts = [
+        f"**{words.SEVERITY[issue.severity].capitalize()}** · {_kind(issue)}",
+        text.block(issue.description, 2000),
+        f"_Suggestion:_ {text.inline(issue.suggestion, 2000)}" if issue.suggestion else "",
+        _replacement(issue),
+        marker(journal.id, issue_key(attempt.number, turn.number, issue.id)),
+    ]
+    return InlineComment(
+        path=issue.path or "",
+        body="\n\n".join(part for part in parts if part),
+        line=last,
+        start_line=first if last > first else None,
+    )
+
+
+def _replacement(issue: Issue) -> str:
+    """The new text to apply with one click, or as plain code where that would not be safe."""
+    if issue.replacement is None:
+        return ""
+    if text.suggestible(issue.replacement):
+        return text.suggestion(issue.replacement)
+    return (
+        "_Suggested text, not offered for one click since it holds hidden characters or is very long:_\n\n"
+        + (text.fenced(issue.replacement, 4000))
+    )

@@ -1,0 +1,290 @@
+"""The words for every reason, phase and value: one table each, used wherever the bot speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from autobuild_action.model import (
+    AuditResult,
+    Category,
+    CheckResult,
+    CriterionStatus,
+    Level,
+    PreviousStatus,
+    Reason,
+    Result,
+    Severity,
+)
+
+SETTING = (
+    "Settings → Actions → General → Workflow permissions → "
+    "Allow GitHub Actions to create and approve pull requests"
+)
+"""The setting, off by default, that lets Actions open pull requests."""
+
+
+class Phase(StrEnum):
+    """What a running attempt is doing."""
+
+    STARTING = "starting"
+    PLAYER = "player"
+    CHECKS = "checks"
+    COACH = "coach"
+    FINISHING = "finishing"
+
+
+PHASE = {
+    Phase.STARTING: "getting ready",
+    Phase.PLAYER: "the Player is at work",
+    Phase.CHECKS: "the checks are running",
+    Phase.COACH: "the Coach is judging",
+    Phase.FINISHING: "finishing",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """What is said of a reason: a headline, its meaning, what to do next, and a short form (≤ 100).
+
+    ``next`` may name {branch}, {issue}, {max_turns}, {budget} and {minutes}.
+    """
+
+    headline: str
+    meaning: str
+    next: tuple[str, ...]
+    short: str
+
+
+RETRY = "Comment `/autobuild retry`: it goes on from the last commit, with up to {max_turns} more turns."
+GUIDE = (
+    "**Guide it.** Comment `/autobuild retry` followed by what to do differently. It goes on from the last commit, "
+    "with up to {max_turns} more turns."
+)
+EDIT = (
+    "**Change the task.** Edit the issue (criteria that can be tested help most), then comment `/autobuild retry`: "
+    "the issue is read anew."
+)
+TAKE_OVER = "**Take it over.** `git fetch origin {branch} && git switch {branch}`"
+GIVE_UP = "**Drop it.** Close the pull request if there is one, and delete the branch."
+_USUAL = (GUIDE, EDIT, TAKE_OVER, GIVE_UP)
+
+REASON: dict[Reason, Words] = {
+    Reason.APPROVED: Words(
+        headline="Approved",
+        meaning="The Coach approved the last commit, and everything that was measured agrees.",
+        next=("Review the pull request and merge it, or not: the bot does neither.",),
+        short="approved by the Coach; a person's review is next",
+    ),
+    Reason.MAX_TURNS: Words(
+        headline="Blocked: the turn limit is reached",
+        meaning="All {max_turns} turns of this attempt were played, and the work is not approved.",
+        next=_USUAL,
+        short="blocked: the turn limit is reached",
+    ),
+    Reason.STALLED: Words(
+        headline="Blocked: it no longer moves forward",
+        meaning="The last turns changed nothing, came back to an earlier state, or left the same must-fix issues.",
+        next=_USUAL,
+        short="blocked: no more progress",
+    ),
+    Reason.NEEDS_CLARIFICATION: Words(
+        headline="Stopped: the issue needs an answer",
+        meaning="The issue leaves something open that decides what is to be built.",
+        next=(
+            "**Answer in the issue.** Edit its text, then comment `/autobuild retry`: the issue is read anew.",
+            "**Or answer in the command.** Comment `/autobuild retry` followed by the answer.",
+            GIVE_UP,
+        ),
+        short="stopped: the issue needs an answer",
+    ),
+    Reason.UNSAFE_REQUEST: Words(
+        headline="Stopped: the request looks unsafe",
+        meaning="The Coach holds that doing what the issue asks would do harm. A person has to decide.",
+        next=(
+            "**If that is a misunderstanding,** make the purpose clear in the issue, then comment `/autobuild retry`.",
+            "**If it is not,** close the issue and look at who may label issues here.",
+        ),
+        short="stopped: the request looks unsafe",
+    ),
+    Reason.BUDGET: Words(
+        headline="Blocked: the budget is used up",
+        meaning="This attempt may spend {budget} USD, and what is left is too little for another session.",
+        next=(
+            "**Go on.** Raise `max-budget-usd` if need be, then comment `/autobuild retry`: a retry has its own budget.",
+            "**Make the task smaller.** Split the issue, or edit it and comment `/autobuild retry`.",
+            TAKE_OVER,
+            GIVE_UP,
+        ),
+        short="blocked: the budget is used up",
+    ),
+    Reason.TIMEOUT: Words(
+        headline="Blocked: the time is up",
+        meaning="A run may take {minutes} minutes, and the next step would not have fitted.",
+        next=(
+            "**Go on.** Raise `run-timeout-minutes` if need be, then comment `/autobuild retry`: "
+            "it goes on from the last commit.",
+            "**Make the task smaller.** Split the issue, or edit it and comment `/autobuild retry`.",
+            TAKE_OVER,
+            GIVE_UP,
+        ),
+        short="blocked: the time is up",
+    ),
+    Reason.STOPPED: Words(
+        headline="Stopped, as asked",
+        meaning="A person stopped the run.",
+        next=(RETRY, TAKE_OVER, GIVE_UP),
+        short="stopped, as asked",
+    ),
+    Reason.SUPERSEDED: Words(
+        headline="Stopped: somebody else changed the branch",
+        meaning="The branch is no longer at the commit that was judged. What others pushed is kept; "
+        "nothing was overwritten.",
+        next=(
+            "**Go on.** Comment `/autobuild retry`: it starts from the branch as it is now.",
+            "**Or carry on yourself.** Nothing more happens until somebody asks.",
+        ),
+        short="stopped: somebody else changed the branch",
+    ),
+    Reason.CONFIGURATION: Words(
+        headline="Not started: the configuration has faults",
+        meaning="Nothing was changed, and no model was called.",
+        next=(
+            "Correct what is named above in `.github/autobuild.yml` on the base branch or in the workflow's inputs, "
+            "then add the label again.",
+        ),
+        short="not started: the configuration has faults",
+    ),
+    Reason.ENVIRONMENT: Words(
+        headline="Failed: something the run needs is missing",
+        meaning="The fault lies in the set-up, not in the task.",
+        next=(
+            "**Repair it** as said above, then comment `/autobuild retry`.",
+            "**Details** are in the run's log.",
+        ),
+        short="failed: something the run needs is missing",
+    ),
+    Reason.AUTH: Words(
+        headline="Failed: a key or token was refused",
+        meaning="It is missing, wrong or expired.",
+        next=(
+            "**Check the secrets** that the workflow passes as `anthropic-api-key` (or `claude-code-oauth-token`) and "
+            "`github-token`, then comment `/autobuild retry`.",
+        ),
+        short="failed: a key or token was refused",
+    ),
+    Reason.MODEL_UNAVAILABLE: Words(
+        headline="Failed: the model could not be reached",
+        meaning="The model's service gave errors, and one more try did not help.",
+        next=(
+            "**Wait a little,** then comment `/autobuild retry`: it goes on from the last commit.",
+            TAKE_OVER,
+        ),
+        short="failed: the model could not be reached",
+    ),
+    Reason.PLAYER_ERROR: Words(
+        headline="Failed: the Player's session broke off",
+        meaning="It broke off twice for a reason outside the task. What was committed before is kept.",
+        next=(RETRY, "**If it happens again,** the run's log and its trace say more.", TAKE_OVER),
+        short="failed: the Player's session broke off",
+    ),
+    Reason.COACH_ERROR: Words(
+        headline="Failed: the Coach gave no verdict that counts",
+        meaning="Two sessions looked at the last commit and neither answer could be used, so it is not judged.",
+        next=(
+            "**Have it judged again.** Comment `/autobuild retry`.",
+            "**If it happens again,** another model as `coach-model` may help; the run's trace has the answers.",
+            TAKE_OVER,
+        ),
+        short="failed: no verdict that counts",
+    ),
+    Reason.INTERNAL: Words(
+        headline="Failed: a fault in autobuild itself",
+        meaning="This is our mistake, not yours. What was committed before is kept.",
+        next=(
+            "**Try again** with `/autobuild retry`.",
+            "**Tell the maintainers of the action,** with the run's log and trace.",
+            TAKE_OVER,
+        ),
+        short="failed: a fault in autobuild itself",
+    ),
+    Reason.CANCELLED: Words(
+        headline="Cancelled",
+        meaning="The workflow run was cancelled, or the runner stopped it. What was committed before is kept.",
+        next=(RETRY, TAKE_OVER, GIVE_UP),
+        short="cancelled",
+    ),
+    Reason.PLANNED: Words(
+        headline="Planned: waiting for a person",
+        meaning="The plan is in a comment, and nothing is built before somebody agrees.",
+        next=("Comment `/autobuild approve` to start, or edit the issue and comment `/autobuild retry`.",),
+        short="planned: waiting for a person",
+    ),
+    Reason.IGNORED: Words(
+        headline="Nothing to do",
+        meaning="The event asks for nothing that this action does.",
+        next=(),
+        short="nothing to do",
+    ),
+}
+"""One row per reason: status comment, report, commit status and log all say the same."""
+
+LABEL: dict[Result, str] = {
+    Result.APPROVED: "autobuild:approved",
+    Result.BLOCKED: "autobuild:blocked",
+    Result.FAILED: "autobuild:blocked",
+}
+
+SEVERITY = {
+    Severity.MUST_FIX: "must fix",
+    Severity.SHOULD_FIX: "should fix",
+    Severity.NICE_TO_HAVE: "nice to have",
+}
+CATEGORY = {category: category.value.replace("_", " ") for category in Category}
+CRITERION = {
+    CriterionStatus.MET: "✔ met",
+    CriterionStatus.NOT_MET: "✘ not met",
+    CriterionStatus.NOT_TESTED: "– not tested",
+}
+CHECK = {
+    CheckResult.PASSED: "✔",
+    CheckResult.FAILED: "✘",
+    CheckResult.ABSENT: "–",
+}
+AUDIT = {
+    AuditResult.CONFIRMED: "✔ confirmed",
+    AuditResult.CONTRADICTED: "✘ contradicted",
+    AuditResult.UNPROVED: "– unproved",
+}
+PREVIOUS = {
+    PreviousStatus.RESOLVED: "resolved",
+    PreviousStatus.OPEN: "still open",
+    PreviousStatus.WITHDRAWN: "withdrawn",
+}
+ISOLATION = {
+    Level.CONTAINER: "`container`: sessions and checks ran in throw-away containers without network.",
+    Level.UID: "`uid`: sessions and checks ran under users of their own, in the action's container.",
+    Level.NONE: "**`none`: sessions and checks ran without isolation,** with the rights of whoever started the run. "
+    "Look at the change before you run it.",
+}
+TRIGGER = {"label": "the label", "comment": "a comment", "dispatch": "a dispatch"}
+RULE = {
+    "checks": "every required check passes",
+    "refused-paths": "no path is refused",
+    "diff": "the branch changes something",
+    "claims": "no claim about tests is false",
+    "must-fix": "no must-fix issue is open",
+    "should-fix": "no should-fix issue is open (`strictness: strict`)",
+    "remote-head": "the judged commit is the head of the branch",
+}
+"""What each rule of the gate asks; a rule that is not listed is shown by its name."""
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """``1 turn``, ``2 turns``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def phase(name: str) -> str:
+    """The words of a :class:`Phase`, empty for a name that is none."""
+    return PHASE[Phase(name)] if name in set(Phase) else ""
