@@ -7,5 +7,15 @@ from simulators.github.server import Fault, Request
 from simulators.github.state import Comment, Issue, Pull, Review, ReviewComment, User
 
 __all__ = [
-    "Comment", "Event", "Fault", "GitHub", "Issue", "Pull", "Repository", "Request", "Review", "ReviewComment", "User",
-]  # fmt: skip
+    "Comment",
+    "Event",
+    "Fault",
+    "GitHub",
+    "Issue",
+    "Pull",
+    "Repository",
+    "Request",
+    "Review",
+    "ReviewComment",
+    "User",
+]

@@ -27,7 +27,7 @@ class Answer:
 
 
 class Read(dict[str, Any]):
-    """What was sent, remembering what was looked at: a key nobody reads is a key that the simulator doesn't model."""
+    """What was sent, remembering what was looked at: a key that nobody reads is not modelled."""
 
     def __init__(self, sent: Mapping[str, Any]) -> None:
         super().__init__(sent)
@@ -62,20 +62,10 @@ class Call:
     @property
     def repo(self) -> Repository:
         found = self.hub.find(f"{self.parameters['owner']}/{self.parameters['repo']}")
-        if found is None or not self._sees(found):
+        seen = found and (self.token.sees(found) if self.token else not found.private)
+        if found is None or not seen:
             raise refusals.not_found()
         return found
-
-    def _sees(self, repo: Repository) -> bool:
-        if not repo.private:
-            return True
-        if self.token is None:
-            return False
-        return (
-            self.token.repository is repo
-            if self.token.permissions is not None
-            else repo.allows(self.token.user, "read")
-        )
 
     @property
     def issue(self) -> Issue:

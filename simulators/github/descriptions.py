@@ -1,4 +1,4 @@
-"""GitHub's own OpenAPI description: which operation a request is, whether it and its answer have the right shape."""
+"""GitHub's own OpenAPI description: which operation a request is, and the shapes of it and of its answer."""
 
 import json
 import re
@@ -28,7 +28,9 @@ def _description() -> Json:
 
 @cache
 def _registry() -> Registry[Any]:
-    return Registry().with_resource(HOME, DRAFT202012.create_resource(_description()))
+    resource = DRAFT202012.create_resource(_description())
+    registry: Registry[Any] = Registry().with_resource(HOME, resource)
+    return registry
 
 
 class Shape:
@@ -135,7 +137,7 @@ def _closed(schema: Json) -> Json:
 
 
 def complete(schema: Json, value: Json, origin: str) -> Json:
-    """The answer with neutral values where GitHub's description demands a field that we have no opinion on."""
+    """The answer, with neutral values for the fields that GitHub demands and we have no opinion on."""
     chosen = _chosen(schema, value)
     if isinstance(value, list):
         return [complete(chosen.get("items", {}), item, origin) for item in value]

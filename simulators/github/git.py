@@ -117,7 +117,7 @@ class Git:
     def commit(
         self, ref: str, files: Mapping[str, str | bytes | None], *, message: str, author: str = PERSON
     ) -> str:
-        """A commit on top of `ref` (a first one if it isn't there); None deletes, a `#!` makes it executable."""
+        """A commit on top of `ref`, or a first one; None deletes a file, a `#!` makes it executable."""
         parent = self.resolve(ref)
         start = [
             f"commit {ref}",

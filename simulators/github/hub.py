@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from simulators.github.git import Git
 from simulators.github.repository import Repository
@@ -24,7 +24,7 @@ class GitHub:
 
     `fault(method, path, body)` may answer a Fault for any request: paths as in GitHub's documentation
     (`/repos/o/r/issues`), `/graphql`, or git's (`/o/r.git/git-receive-pack`, `/o/r.git/info/refs?service=…`).
-    `journal` has every request, `violations` whatever GitHub's descriptions don't know; tests assert it is empty.
+    `journal` has every request, `violations` what GitHub's descriptions don't know: tests assert it is empty.
     """
 
     def __init__(self, folder: Path, *, port: int = 0) -> None:
@@ -45,7 +45,7 @@ class GitHub:
         self.graphql = f"{self.origin}/api/graphql"
         self.bot(ACTIONS, id=ACTIONS_ID)
 
-    def __enter__(self) -> GitHub:
+    def __enter__(self) -> Self:
         self._server.start()
         return self
 
@@ -77,7 +77,7 @@ class GitHub:
         roles: Mapping[str, Role] | None = None,
         default_branch: str = "main",
     ) -> Repository:
-        """A repository with one commit of these files (empty without); its owner and people are made if missing."""
+        """A repository with one commit of these files (empty without); missing people are made."""
         owner, _, name = full_name.partition("/")
         git = Git(self.folder / f"{full_name}.git")
         git.create(default_branch)
@@ -94,7 +94,7 @@ class GitHub:
     def token(
         self, login: str, repo: Repository | None = None, *, permissions: Mapping[str, str] | None = None
     ) -> str:
-        """A bot's token has the permissions named, for that repository; a person's may do what the person may."""
+        """A bot's has the permissions named, for that repository; a person's may do what the person may."""
         user = self.users[login]
         given = dict(permissions or {}) if user.kind == "Bot" or permissions is not None else None
         value = f"{'ghp' if given is None else 'ghs'}_{secrets.token_hex(18)}"

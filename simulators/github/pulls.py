@@ -6,9 +6,9 @@ from typing import Any
 
 from simulators.github import refusals, render
 from simulators.github.call import Answer, Call, endpoint
-from simulators.github.state import ACTIONS, Pull
 from simulators.github.issues import check_length, listed, may_edit
 from simulators.github.repository import Repository
+from simulators.github.state import ACTIONS, Pull
 
 Json = Any
 

@@ -7,7 +7,7 @@ MAXIMUM_BODY = 65_536
 MAXIMUM_DESCRIPTION = 140
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818  # it is an answer, not an error of ours
     """GitHub says no."""
 
     def __init__(self, status: int, message: str, errors: Sequence[str | Mapping[str, str]] = ()) -> None:
@@ -35,7 +35,7 @@ def requires_authentication() -> Refusal:
 
 
 def not_accessible() -> Refusal:
-    """A permission that the workflow did not ask for (cli/cli#8910); `GET /user` too (hmarr/auto-approve-action#191)."""
+    """A permission not asked for (cli/cli#8910); `GET /user` too (hmarr/auto-approve-action#191)."""
     return Refusal(403, "Resource not accessible by integration")
 
 

@@ -56,9 +56,14 @@ def create_status(call: Call) -> Answer:
     if call.repo.git.resolve(sha) != sha:
         raise refusals.Refusal(422, f"No commit found for SHA: {sha}")
     made = Status(
-        sha=sha, state=body["state"], context=body.get("context", "default"), description=body.get("description"),
-        target_url=body.get("target_url"), creator=call.user, **call.hub.thing(),
-    )  # fmt: skip
+        sha=sha,
+        state=body["state"],
+        context=body.get("context", "default"),
+        description=body.get("description"),
+        target_url=body.get("target_url"),
+        creator=call.user,
+        **call.hub.thing(),
+    )
     call.repo.status_list.append(made)
     return Answer(201, render.status(call.repo, made))
 
@@ -74,11 +79,19 @@ def get_combined_status(call: Call) -> Json:
     for status in reversed(call.repo.statuses(sha)):
         latest[status.context.lower()] = status  # contexts differ by more than case
     page, headers = call.page(list(latest.values()))
-    return Answer(200, {
-        "state": combined({status.state for status in latest.values()}), "sha": sha, "total_count": len(latest),
-        "statuses": [render.status(call.repo, status) for status in page], "repository": render.repository(call.repo),
-        "commit_url": f"{render.api(call.repo)}/commits/{sha}", "url": f"{render.api(call.repo)}/commits/{sha}/status",
-    }, headers)  # fmt: skip
+    return Answer(
+        200,
+        {
+            "state": combined({status.state for status in latest.values()}),
+            "sha": sha,
+            "total_count": len(latest),
+            "statuses": [render.status(call.repo, status) for status in page],
+            "repository": render.repository(call.repo),
+            "commit_url": f"{render.api(call.repo)}/commits/{sha}",
+            "url": f"{render.api(call.repo)}/commits/{sha}/status",
+        },
+        headers,
+    )
 
 
 def combined(states: set[str]) -> str:
@@ -107,12 +120,20 @@ def compare(call: Call) -> Json:
     ahead, behind = git.commits(base, head), git.commits(head, base)
     status = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else "identical"
     page, headers = call.page(ahead)
-    return Answer(200, {
-        "status": status, "ahead_by": len(ahead), "behind_by": len(behind), "total_commits": len(ahead),
-        "base_commit": render.commit(repo, base), "merge_base_commit": render.commit(repo, start),
-        "commits": [render.commit(repo, sha) for sha in page],
-        "files": [render.changed_file(repo, file, head) for file in git.diff(base, head)],
-    }, headers)  # fmt: skip
+    return Answer(
+        200,
+        {
+            "status": status,
+            "ahead_by": len(ahead),
+            "behind_by": len(behind),
+            "total_commits": len(ahead),
+            "base_commit": render.commit(repo, base),
+            "merge_base_commit": render.commit(repo, start),
+            "commits": [render.commit(repo, sha) for sha in page],
+            "files": [render.changed_file(repo, file, head) for file in git.diff(base, head)],
+        },
+        headers,
+    )
 
 
 @endpoint("git/get-ref", "contents")

@@ -9,8 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from simulators.github import events
 from simulators.github.git import PERSON, ChangedFile, Git
 from simulators.github.state import (
-    ROLES, Comment, Issue, Label, Pull, Rename, Review, ReviewComment, Role, Run, Status, Thing, User, Written,
-)  # fmt: skip
+    ROLES,
+    Comment,
+    Issue,
+    Label,
+    Pull,
+    Rename,
+    Review,
+    ReviewComment,
+    Role,
+    Run,
+    Status,
+    Thing,
+    User,
+    Written,
+)
 
 if TYPE_CHECKING:
     from simulators.github.hub import GitHub
@@ -21,7 +34,7 @@ class Repository(Thing):
 
     prefix = "R"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # hub.repository() fills in the usual
         self, hub: GitHub, owner: User, name: str, *, git: Git, private: bool, default_branch: str
     ) -> None:
         super().__init__(id=hub.next_id(), created_at=hub.now())
@@ -105,7 +118,7 @@ class Repository(Thing):
             self.add_label(issue, name)
         return issue
 
-    def open_pull(
+    def open_pull(  # noqa: PLR0913  # all but three have defaults
         self,
         *,
         author: str,
@@ -116,14 +129,21 @@ class Repository(Thing):
         draft: bool = False,
         fork: str | None = None,
     ) -> Pull:
-        """A pull request; with `fork`, the head lies in that person's fork (push it with `commit_to_fork`)."""
+        """A pull request; with `fork`, its head lies in that person's fork (`commit(…, fork=…)`)."""
         base = base or self.default_branch
         head_ref = f"refs/forks/{fork}/{head}" if fork else f"refs/heads/{head}"
         head_sha, base_sha = self.git.sha(head_ref), self.git.sha(f"refs/heads/{base}")
         pull = Pull(
-            number=self.next_number(), title=title, base=base, head=head, fork=fork, draft=draft,
-            head_sha=head_sha, base_sha=base_sha, **self.hub.written(author, body),
-        )  # fmt: skip
+            number=self.next_number(),
+            title=title,
+            base=base,
+            head=head,
+            fork=fork,
+            draft=draft,
+            head_sha=head_sha,
+            base_sha=base_sha,
+            **self.hub.written(author, body),
+        )
         self.issues[pull.number] = pull
         self.git("update-ref", f"refs/pull/{pull.number}/head", head_sha)
         return pull
@@ -137,7 +157,7 @@ class Repository(Thing):
         author: str = PERSON,
         fork: str | None = None,
     ) -> str:
-        """A push by somebody else; a new branch starts at the default branch, a fork's too. Answers the commit."""
+        """A push by somebody; a new branch, or a fork's, starts at the default branch. Answers the commit."""
         ref = f"refs/forks/{fork}/{branch}" if fork else f"refs/heads/{branch}"
         if not self.git.resolve(ref):
             self.git("update-ref", ref, f"refs/heads/{self.default_branch}")
@@ -237,10 +257,11 @@ class Repository(Thing):
 
     def refresh(self) -> None:
         """After a push: open pull requests follow their branches, and close when the branch is gone."""
-        refs = self.git.refs()
-        for pull in self.issues.values():
-            if isinstance(pull, Pull) and pull.state == "open":
-                self.follow(pull, refs)
+        with self.hub.lock:
+            refs = self.git.refs()
+            for pull in self.issues.values():
+                if isinstance(pull, Pull) and pull.state == "open":
+                    self.follow(pull, refs)
 
     def follow(self, pull: Pull, refs: Mapping[str, str]) -> None:
         head = refs.get(pull.head_ref)

@@ -11,6 +11,7 @@ from simulators.github import issues, pulls, refusals, repositories, reviews  # 
 from simulators.github.call import ENDPOINTS, Answer, Call, Endpoint, Read
 from simulators.github.descriptions import Operation, Shape, complete, route
 from simulators.github.refusals import Refusal
+from simulators.github.state import Pull
 
 if TYPE_CHECKING:
     from simulators.github.hub import GitHub
@@ -98,11 +99,15 @@ def _check_access(call: Call, wanted: Endpoint) -> None:
         return
     if (reads and not repo.private) or not wanted.scopes:
         return
-    level = "read" if reads else "write"
-    if call.token.repository is not repo or not any(
-        call.token.grants(scope, level) for scope in wanted.scopes
-    ):
+    level, scopes = "read" if reads else "write", scopes_for(call, wanted)
+    if call.token.repository is not repo or not any(call.token.grants(scope, level) for scope in scopes):
         raise refusals.not_accessible()
+
+
+def scopes_for(call: Call, wanted: Endpoint) -> tuple[str, ...]:
+    """On a pull request either permission will do, on an issue only its own."""
+    on_issue = "issue_number" in call.parameters and not isinstance(call.issue, Pull)
+    return ("issues",) if on_issue else wanted.scopes
 
 
 def _finished(call: Call, result: Answer | Json) -> Answer:

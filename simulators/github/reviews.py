@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from simulators.github import refusals, render
 from simulators.github.call import Answer, Call, endpoint
-from simulators.github.git import Hunk
 from simulators.github.issues import check_length, listed
-from simulators.github.state import ACTIONS, Pull, Review, ReviewComment, Thread, User
+from simulators.github.state import ACTIONS, Place, Pull, Review, ReviewComment, Thread, User
 
 if TYPE_CHECKING:
     from simulators.github.hub import GitHub
@@ -30,14 +30,16 @@ def create_review(call: Call) -> Json:
     pull, event, body = call.pull, call.body.get("event"), call.body.get("body") or ""
     check_event(call, pull, event, body)
     commit = checked_commit(call, pull, "PullRequestReview")
-    places = checked_places(call, pull, commit, call.body.get("comments", ()))
+    places = checked_places(call, pull, commit)
     made = Review(
-        state=STATES[event], commit_id=commit, submitted_at=call.hub.now() if event else None,
+        state=STATES[event],
+        commit_id=commit,
+        submitted_at=call.hub.now() if event else None,
         **call.hub.written(call.user.login, body),
-    )  # fmt: skip
+    )
     pull.reviews.append(made)
-    for comment, hunk in places:
-        add_thread(call, pull, comment, hunk, commit, made)
+    for where, text in places:
+        add_thread(call, where, text, made)
     return render.review(call.repo, pull.number, made)
 
 
@@ -61,44 +63,46 @@ def checked_commit(call: Call, pull: Pull, resource: str) -> str:
     return commit
 
 
-def checked_places(call: Call, pull: Pull, commit: str, comments: list[Json]) -> list[tuple[Json, Hunk]]:
-    """All or nothing: one bad place and nothing is posted (max-sixty/tend#252)."""
-    found = [(comment, place(call, pull, commit, comment)) for comment in comments]
-    faults = [hunk for _, hunk in found if isinstance(hunk, str)]
+def checked_places(call: Call, pull: Pull, commit: str) -> list[tuple[Place, str]]:
+    """Place and text of each comment. All or nothing: one bad place and no review (max-sixty/tend#252)."""
+    comments = call.body.get("comments", ())
+    found = [(place(call, pull, commit, comment), comment["body"]) for comment in comments]
+    faults = [where for where, _ in found if isinstance(where, str)]
     if faults:
         raise refusals.unresolved(faults)
-    for comment, _ in found:
-        check_length(comment["body"], "PullRequestReviewComment")
-    return [(comment, hunk) for comment, hunk in found if isinstance(hunk, Hunk)]
+    for _, body in found:
+        check_length(body, "PullRequestReviewComment")
+    return [(where, body) for where, body in found if isinstance(where, Place)]
 
 
-def place(call: Call, pull: Pull, commit: str, comment: Mapping[str, Any]) -> Hunk | str:
-    """The hunk a comment lies in; else what GitHub says about it. A range ends in the hunk where it starts."""
-    file = next((file for file in call.repo.diff_of(pull, commit) if file.path == comment["path"]), None)
+def place(call: Call, pull: Pull, commit: str, comment: Mapping[str, Any]) -> Place | str:
+    """Where the comment stands, the whole of its range in one hunk; else what GitHub says about it."""
+    path, line, side = comment["path"], comment.get("line", 0), comment.get("side", "RIGHT")
+    start, start_side = comment.get("start_line"), comment.get("start_side", side)
+    file = next((file for file in call.repo.diff_of(pull, commit) if file.path == path), None)
     if file is None:
         return "Path could not be resolved"
-    side = comment.get("side", "RIGHT")
-    hunk = file.hunk(comment.get("line", 0), side)
-    start = comment.get("start_line")
+    hunk = file.hunk(line, side)
     if hunk is None:
         return "Line could not be resolved"
-    if start is not None and (
-        start >= comment["line"] or start not in hunk.lines(comment.get("start_side", side))
-    ):
+    if start is None:
+        start_side = None
+    elif start not in hunk.lines(start_side) or (start >= line and start_side == side):
         return "Start line could not be resolved"
-    return hunk
+    return Place(
+        commit_id=commit,
+        path=path,
+        line=line,
+        side=side,
+        start_line=start,
+        start_side=start_side,
+        hunk=hunk.text,
+    )
 
 
-def add_thread(
-    call: Call, pull: Pull, comment: Mapping[str, Any], hunk: Hunk, commit: str, review: Review | None
-) -> ReviewComment:
-    made = ReviewComment(
-        review=review, commit_id=commit, path=comment["path"], hunk=hunk.text, line=comment["line"],
-        side=comment.get("side", "RIGHT"), start_line=comment.get("start_line"),
-        start_side=comment.get("start_side", comment.get("side", "RIGHT")) if comment.get("start_line") else None,
-        **call.hub.written(call.user.login, comment["body"]),
-    )  # fmt: skip
-    pull.threads.append(Thread(comments=[made], **call.hub.thing()))
+def add_thread(call: Call, where: Place, body: str, review: Review | None) -> ReviewComment:
+    made = ReviewComment(review=review, **vars(where), **call.hub.written(call.user.login, body))
+    call.pull.threads.append(Thread(comments=[made], **call.hub.thing()))
     return made
 
 
@@ -143,13 +147,13 @@ def create_review_comment(call: Call) -> Answer:
     found = place(call, pull, commit, call.body)
     if isinstance(found, str):
         raise refusals.path_outside_diff() if found.startswith("Path") else refusals.line_outside_diff()
-    made = add_thread(call, pull, call.body, found, commit, None)
+    made = add_thread(call, found, call.body["body"], None)
     return Answer(201, render.review_comment(call.repo, pull, made))
 
 
 @endpoint("pulls/create-reply-for-review-comment", "pull_requests")
 def create_reply(call: Call) -> Answer:
-    """Only to the first comment of a thread (GitHub's documentation: replies to replies are not supported)."""
+    """Only to the first comment of a thread, as GitHub documents."""
     wanted = int(call.parameters["comment_id"])
     thread = next((thread for thread in call.pull.threads if thread.comments[0].id == wanted), None)
     if thread is None:
@@ -163,10 +167,8 @@ def create_reply(call: Call) -> Answer:
 
 def reply(hub: GitHub, thread: Thread, user: User, body: str) -> ReviewComment:
     first = thread.comments[0]
-    made = ReviewComment(
-        review=None, commit_id=first.commit_id, path=first.path, hunk=first.hunk, line=first.line, side=first.side,
-        start_line=first.start_line, start_side=first.start_side, in_reply_to=first, **hub.written(user.login, body),
-    )  # fmt: skip
+    where = {field.name: getattr(first, field.name) for field in fields(Place)}
+    made = ReviewComment(review=None, in_reply_to=first, **where, **hub.written(user.login, body))
     thread.comments.append(made)
     return made
 

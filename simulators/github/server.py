@@ -6,7 +6,6 @@ import base64
 import json
 import socket
 import threading
-import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,9 +14,8 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from simulators.github import rest
+from simulators.github import githttp, rest
 from simulators.github.call import Answer
-from simulators.github.githttp import answer_git
 from simulators.github.refusals import bad_credentials
 
 if TYPE_CHECKING:
@@ -31,8 +29,8 @@ REST, GRAPHQL = "/api/v3", "/api/graphql"
 class Fault:
     """What goes wrong with one request: `before` its effect, or `after` it (done, but the answer is lost).
 
-    `body` is sent as JSON, or as it is if it's text (a page of HTML, JSON cut short); `drop` closes the connection
-    without an answer; `delay` waits that many seconds first.
+    `body` is sent as JSON, or as it is if it's text (a page of HTML, JSON cut short); `drop` closes the
+    connection without an answer; `delay` waits that many seconds first.
     """
 
     when: Literal["before", "after"] = "before"
@@ -49,13 +47,14 @@ class Request:
 
     method: str
     template: str
-    """the path with its placeholders, such as `/repos/{owner}/{repo}/issues`; of git and GraphQL the path itself"""
+    """such as `/repos/{owner}/{repo}/issues`; the path itself for git and GraphQL"""
     path: str
     login: str | None
     status: int
     """0: the connection was dropped"""
     body: Any
     answer: Any
+    """as sent and answered; None for git"""
 
 
 class Server:
@@ -85,15 +84,20 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._open: set[socket.socket] = set()
+        self.ending = threading.Event()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)  # before its thread starts, so that none is forgotten
+        super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._open.discard(request)
 
     def hang_up(self) -> None:
+        self.ending.set()
         for connection in tuple(self._open):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -113,15 +117,15 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        hub = cast("_Server", self.server).hub
+        server = cast("_Server", self.server)
         data = self._read()
-        time.sleep(hub.latency)
-        exchange = Exchange(hub, self.command, self.path, dict(self.headers.items()), data)
+        server.ending.wait(server.hub.latency)
+        exchange = Exchange(server, self.command, self.path, dict(self.headers.items()), data)
         answer = exchange.run()
-        self.hub = hub
         if answer is None:
             self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
         else:
             self._send(answer)
 
@@ -153,8 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(raw)
 
-    def date_time_string(self, timestamp: float | None = None) -> str:
-        return format_datetime(self.hub.now(), usegmt=True)
+    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002  # the clock is the hub's
+        return format_datetime(cast("_Server", self.server).hub.now(), usegmt=True)
 
     def log_message(self, *args: object) -> None:
         """The journal is the log."""
@@ -168,9 +172,10 @@ class Exchange:
     """One request and what becomes of it."""
 
     def __init__(
-        self, hub: GitHub, method: str, target: str, headers: Mapping[str, str], data: bytes
+        self, server: _Server, method: str, target: str, headers: Mapping[str, str], data: bytes
     ) -> None:
-        self.hub, self.method, self.target, self.data = hub, method, target, data
+        self.hub, self.wait = server.hub, server.ending.wait
+        self.method, self.target, self.data = method, target, data
         self.headers = {name.lower(): value for name, value in headers.items()}
         self.is_git = not target.startswith("/api/")
         self.path = target if self.is_git else "/graphql" if target == GRAPHQL else target.removeprefix(REST)
@@ -192,7 +197,7 @@ class Exchange:
         if fault is None or fault.when == "after":
             answer = self._tried(token)
         if fault:
-            time.sleep(fault.delay)
+            self.wait(fault.delay)
             answer = Answer(
                 0 if fault.drop else fault.status, fault.body, dict(fault.headers), answer.template
             )
@@ -210,7 +215,11 @@ class Exchange:
 
     def _answer(self, token: Token | None) -> Answer:
         if self.is_git:
-            return answer_git(self.hub, self.method, self.target, self.headers, self.data, token)
+            path, _, query = self.target.partition("?")
+            request = githttp.GitRequest(
+                method=self.method, path=path, query=query, headers=self.headers, data=self.data, token=token
+            )
+            return githttp.answer(self.hub, request)
         if token is None and "authorization" in self.headers:
             return Answer(401, bad_credentials().body)
         with self.hub.lock:
@@ -239,7 +248,7 @@ class Exchange:
                 path=path,
                 login=token.user.login if token else None,
                 status=answer.status,
-                body=self.body,
-                answer=answer.body,
-            )  # fmt: skip
+                body=None if self.is_git else self.body,
+                answer=None if self.is_git else answer.body,
+            )
         )

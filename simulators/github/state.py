@@ -46,7 +46,12 @@ class Token:
 
     def grants(self, scope: str, level: str) -> bool:
         given = "write" if self.permissions is None else self.permissions.get(scope, "none")
-        return given == "write" or given == level
+        return given in {"write", level}
+
+    def sees(self, repository: Repository) -> bool:
+        if self.permissions is not None:
+            return self.repository is repository or not repository.private
+        return repository.allows(self.user, "read")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -117,16 +122,22 @@ class Review(Written):
 
 
 @dataclass(kw_only=True, eq=False)
-class ReviewComment(Written):
-    prefix = "PRRC"
-    review: Review | None
+class Place:
+    """Where in the diff of which commit a comment stands."""
+
     commit_id: str
     path: str
-    hunk: str
     line: int
     side: str
     start_line: int | None
     start_side: str | None
+    hunk: str
+
+
+@dataclass(kw_only=True, eq=False)
+class ReviewComment(Written, Place):
+    prefix = "PRRC"
+    review: Review | None
     in_reply_to: ReviewComment | None = None
 
 

@@ -1,4 +1,4 @@
-"""Cut GitHub's own descriptions down to what the simulator uses; run once for each new version, never in a test.
+"""Cut GitHub's own descriptions down to what the simulator uses; once for each new version, never in a test.
 
 npm pack @octokit/openapi @octokit/graphql-schema @octokit/webhooks-examples    # then unpack each
 python -m simulators.github.vendor OPENAPI_DIR GRAPHQL_DIR EXAMPLES_DIR
@@ -63,21 +63,53 @@ PROSE = {
     "summary",
 }
 
-# What GitHub really answers against its own description: null once a comment is outdated (facts of the REST prose).
+# Null once a comment is outdated, as GitHub's prose says and its schema doesn't.
 REALLY_NULL = {
-    name: ("line", "position", "start_line") for name in ("pull-request-review-comment", "review-comment")
+    "pull-request-review-comment": ("line", "position", "start_line"),
+    "review-comment": ("line", "position", "start_line"),
 }
 
-GRAPHQL_TYPES = set(
-    """Query Mutation Node Actor User Bot Repository Issue PullRequest Comment IssueComment Label RenamedTitleEvent
-    PullRequestReviewThread PullRequestReviewComment PullRequestReview Reactable Minimizable Assignee
-    IssueCommentConnection LabelConnection IssueTimelineItemsConnection PullRequestTimelineItemsConnection
-    PullRequestReviewThreadConnection PullRequestReviewCommentConnection PullRequestReviewConnection
-    IssueConnection PullRequestConnection PageInfo IssueTimelineItems PullRequestTimelineItems
-    MarkPullRequestReadyForReviewPayload ConvertPullRequestToDraftPayload MinimizeCommentPayload
-    ResolveReviewThreadPayload UnresolveReviewThreadPayload AddPullRequestReviewThreadReplyPayload
-    ClosedEvent LabeledEvent""".split()
-)
+GRAPHQL_TYPES = {
+    "Actor",
+    "AddPullRequestReviewThreadReplyPayload",
+    "Assignee",
+    "Bot",
+    "ClosedEvent",
+    "Comment",
+    "ConvertPullRequestToDraftPayload",
+    "Issue",
+    "IssueComment",
+    "IssueCommentConnection",
+    "IssueConnection",
+    "IssueTimelineItems",
+    "IssueTimelineItemsConnection",
+    "Label",
+    "LabelConnection",
+    "LabeledEvent",
+    "MarkPullRequestReadyForReviewPayload",
+    "Minimizable",
+    "MinimizeCommentPayload",
+    "Mutation",
+    "Node",
+    "PageInfo",
+    "PullRequest",
+    "PullRequestConnection",
+    "PullRequestReview",
+    "PullRequestReviewComment",
+    "PullRequestReviewCommentConnection",
+    "PullRequestReviewConnection",
+    "PullRequestReviewThread",
+    "PullRequestReviewThreadConnection",
+    "PullRequestTimelineItems",
+    "PullRequestTimelineItemsConnection",
+    "Query",
+    "Reactable",
+    "RenamedTitleEvent",
+    "Repository",
+    "ResolveReviewThreadPayload",
+    "UnresolveReviewThreadPayload",
+    "User",
+}
 GRAPHQL_ROOTS = {
     "Query": {"viewer", "repository", "node"},
     "Mutation": {
@@ -191,7 +223,7 @@ def openapi(full: Json) -> Json:
 
 
 def graphql(full: DocumentNode) -> str:
-    """The types in use; a field stays if everything in its signature stays. Enums and inputs come as needed."""
+    """The types in use; a field stays if all of its signature stays. Enums and inputs come as needed."""
     by_name = {d.name.value: d for d in full.definitions if isinstance(d, ast.TypeDefinitionNode)}
     leaves = {
         n

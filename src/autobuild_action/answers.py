@@ -20,19 +20,18 @@ def refusal(why: str) -> str:
     """Why the sender may not start a run."""
     return (
         f"I can't do that: {text.inline(why, 300)}.\n\n"
-        "Starting a run takes write access to this repository. Somebody who has it can add the label or comment "
-        "`/autobuild retry`."
+        "Starting a run takes write access to this repository. "
+        "Somebody who has it can add the label or comment `/autobuild retry`."
     )
 
 
 def help_text(label: str, commands: tuple[tuple[str, str], ...] = COMMANDS) -> str:
     """What can be asked, and how."""
-    return "\n\n".join(
-        [
-            f"Add the label {text.code(label, 100)} to an issue to have it built. On the issue or on its pull request, "
-            "these comments are understood (they must begin the comment; write access is needed):",
-            text.table(("comment", "what it does"), commands),
-        ]
+    return (
+        f"Add the label {text.code(label, 100)} to an issue to have it built. "
+        "Then these comments are understood, on the issue and on its pull request:\n\n"
+        f"{text.table(('comment', 'what it does'), commands)}\n\n"
+        "A command stands at the very beginning of its comment and takes write access to this repository."
     )
 
 
@@ -68,7 +67,7 @@ def not_started(reason: Reason, what: str, cure: str) -> str:
 def edited_since() -> str:
     """The issue is not what it was when the run was asked for, and there is no earlier contract."""
     return (
-        "This issue was edited after you asked, so I did not start: what you saw and what is there now may differ. "
+        "This issue was edited after you asked, so I did not start: it may no longer say what you saw. "
         "Look at it once more and ask again."
     )
 
@@ -109,7 +108,7 @@ def closed_issue() -> str:
 
 def retry_while_running(url: str) -> str:
     """A retry that came while a run works on the issue; its own job waits."""
-    return f"Seen. [The present run]({url}) ends first; if no new run starts within a minute after that, comment again."
+    return f"Seen. [The present run]({url}) ends first; if none starts within a minute then, comment again."
 
 
 def nothing_to_retry(label: str) -> str:

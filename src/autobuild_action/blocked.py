@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from autobuild_action import tables, text, words
 from autobuild_action.gate import passed
 from autobuild_action.model import Category, CheckRun, CriterionStatus, Reason
-from autobuild_action.place import marker, report_key
+from autobuild_action.place import marker, report_key, review_key
+from autobuild_action.review import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,14 +18,19 @@ if TYPE_CHECKING:
     from autobuild_action.place import Place
 
 MOST_ISSUES = 15
+LEAST_REVIEW = 25_000
+"""Room for the last review where it was posted nowhere else."""
 TAIL = 2000
 """Characters of a failing check's output."""
 
 
 def report(journal: Journal, place: Place) -> str:
     """The report on the last attempt, which has ended."""
-    key = report_key(journal.attempt.number)
-    return text.cut("\n\n".join([*report_parts(journal, place), marker(journal.id, key)]))
+    parts = report_parts(journal, place)
+    room = text.WHOLE_BODY - sum(len(part) + 2 for part in parts) - 300
+    parts += [_unposted_review(journal, place, room)] if room > LEAST_REVIEW else []
+    signature = marker(journal.id, report_key(journal.attempt.number))
+    return text.cut("\n\n".join([*(part for part in parts if part), signature]))
 
 
 def report_parts(journal: Journal, place: Place) -> list[str]:
@@ -44,8 +50,7 @@ def report_parts(journal: Journal, place: Place) -> list[str]:
         _recurring(journal),
         _failing(attempt),
         _attempts(journal, place),
-        f"Cost of this attempt: {tables.usd(attempt)} of {attempt.started.limits.budget_usd:.2f}; "
-        f"of all: {tables.usd(*journal.attempts)}.",
+        _cost(journal, attempt),
     ]
     return [part for part in parts if part]
 
@@ -123,8 +128,7 @@ def _faults(attempt: Attempt, ended: Ended) -> str:
 
 
 def _open_criteria(attempt: Attempt) -> str:
-    judged = tables.last_judged([attempt])
-    turn = judged[1] if judged else None
+    turn = tables.last_judged(attempt)
     found = [(criterion, tables.ruling(turn, criterion.id)) for criterion in attempt.task.criteria]
     rows = [
         (text.cell(criterion.id, 20), text.cell(criterion.text, 300), tables.criterion_state(ruling))
@@ -158,6 +162,18 @@ def _recurring_row(fingerprint: tuple[str, str | None, str | None], turns: list[
     return (category.replace("_", " "), where, text.cell(criterion or "–", 20), ", ".join(turns[-10:]))
 
 
+def _unposted_review(journal: Journal, place: Place, room: int) -> str:
+    """The last review where there is no pull request to bear it."""
+    attempt = journal.attempt
+    turn = tables.last_judged(attempt)
+    if turn is None or tables.pull_request_number(journal):
+        return ""
+    if journal.done(review_key(attempt.number, turn.number)):  # it is a comment on the issue
+        return ""
+    fold = "<details><summary>The last review</summary>"
+    return f"{fold}\n\n{quoted(journal, turn, place, room)}\n\n</details>"
+
+
 # --- what was measured ------------------------------------------------------------------------------
 
 
@@ -183,7 +199,8 @@ def _check(run: CheckRun) -> str:
     why = f", {text.inline(run.why, 200)}" if run.why else ""
     counts = f"; tests: {tables.tests(run)}" if run.counts else ""
     names = ", ".join(text.code(name, 150) for name in (run.counts.failures if run.counts else ())[:10])
-    head = f"{words.CHECK[run.result]} {text.code(run.name, 60)} ({text.code(run.command, 120)}): {exit_code}{why}{counts}"
+    named = f"{words.CHECK[run.result]} {text.code(run.name, 60)} ({text.code(run.command, 120)})"
+    head = f"{named}: {exit_code}{why}{counts}"
     return "\n\n".join(
         part
         for part in (
@@ -193,6 +210,11 @@ def _check(run: CheckRun) -> str:
         )
         if part
     )
+
+
+def _cost(journal: Journal, attempt: Attempt) -> str:
+    one = f"Cost of this attempt: {tables.usd(attempt)} of {attempt.started.limits.budget_usd:.2f}."
+    return f"{one} Of all attempts: {tables.usd(*journal.attempts)}." if len(journal.attempts) > 1 else one
 
 
 def _attempts(journal: Journal, place: Place) -> str:

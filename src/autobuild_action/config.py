@@ -43,7 +43,7 @@ class _FaultsError(ValueError):
 
 
 def _must_be(wanted: str, value: object) -> _FaultsError:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         return _FaultsError(f"must be {wanted}, and has no value")
     shown = str(value).lower() if isinstance(value, bool) else value
     return _FaultsError(f"must be {wanted}, not {code(shown)}")
@@ -463,7 +463,12 @@ def _unknown_inputs(environ: Mapping[str, str], known: Iterable[str]) -> tuple[s
     """Inputs that a workflow gives and nobody reads; ``args`` and ``entrypoint`` are the runner's own."""
     given = sorted(key.removeprefix(INPUT).lower() for key in environ if key.startswith(INPUT))
     expected = {*known, "args", "entrypoint"}
-    return tuple(_unknown(name, known) for name in given if name not in expected)
+    file_only = {setting.name for setting in SETTINGS if setting.place is Place.FILE}
+    return tuple(
+        f"{code(name)} can stand in the file only" if name in file_only else _unknown(name, known)
+        for name in given
+        if name not in expected
+    )
 
 
 def _typed(values: Mapping[str, str]) -> dict[str, object]:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 PYTEST = f'python3 -m pytest --junitxml="${JUNIT_VARIABLE}"'
 UNITTEST = "python3 -m unittest discover"
-PYTHON_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "requirements.txt", "requirements-dev.txt")
+PYTHON_FILES = (
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "pytest.ini",
+    "requirements.txt",
+    "requirements-dev.txt",
+)
 SIMPLE = (
     ("go.mod", "go test ./..."),
     ("Cargo.toml", "cargo test"),
@@ -35,7 +42,11 @@ def _python(paths: Collection[str], read: Callable[[str], str]) -> str | None:
         return None
     if any("pytest" in read(name) for name in PYTHON_FILES if name in paths) or "conftest.py" in paths:
         return PYTEST
-    return PYTEST if any(re.search(r"^\s*(import|from) pytest", read(path), re.M) for path in tests[:50]) else UNITTEST
+    return (
+        PYTEST
+        if any(re.search(r"^\s*(import|from) pytest", read(path), re.M) for path in tests[:50])
+        else UNITTEST
+    )
 
 
 def _node(paths: Collection[str], read: Callable[[str], str]) -> str | None:

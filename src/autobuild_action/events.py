@@ -188,12 +188,12 @@ def _dispatched(payload: Mapping[str, object]) -> Request:
 def _command(rest: str) -> tuple[str, str | None]:
     """The text of a retry, and why it is none: what follows ``/autobuild`` (design §9.10)."""
     line, _, following = rest.partition("\n")
-    verb, _, arguments = line.strip().partition(" ")
+    verb, arguments = [*line.split(maxsplit=1), "", ""][:2]
     why = _not_understood(verb.casefold(), arguments)
     if why is not None:
         return "", why
-    end = END_OF_OPTIONS.match(arguments.lstrip())
-    text = f"{arguments.lstrip()[end.end() :] if end else arguments}\n{following}".strip()
+    end = END_OF_OPTIONS.match(arguments)
+    text = f"{arguments[end.end() :] if end else arguments}\n{following}".strip()
     if len(text) > MAX_TEXT:
         return "", f"the text has {len(text):,} characters; {MAX_TEXT:,} is the most"
     return text, None

@@ -34,7 +34,10 @@ def counts(xml: bytes | None) -> Counts | None:
     skipped = [case for case in cases if any(isinstance(result, Skipped) for result in case.result)]
     names = sorted({f"{case.classname or ''}::{case.name or ''}"[:300] for case in failed})
     return Counts(
-        run=len(cases) - len(skipped), failed=len(failed), skipped=len(skipped), failures=tuple(names[:MOST_FAILURES])
+        run=len(cases) - len(skipped),
+        failed=len(failed),
+        skipped=len(skipped),
+        failures=tuple(names[:MOST_FAILURES]),
     )
 
 
@@ -93,7 +96,22 @@ def unusable(run: CheckRun) -> bool:
 
 # --- the audit of claims ----------------------------------------------------------------------------
 
-WRAPPERS = {"python", "python3", "-m", "uv", "run", "poetry", "pipenv", "npx", "env", "exec", "time", "bash", "sh", "-c"}
+WRAPPERS = {
+    "python",
+    "python3",
+    "-m",
+    "uv",
+    "run",
+    "poetry",
+    "pipenv",
+    "npx",
+    "env",
+    "exec",
+    "time",
+    "bash",
+    "sh",
+    "-c",
+}
 
 
 def audit(report: Report | None, commands: Sequence[str], runs: Sequence[CheckRun]) -> tuple[AuditRow, ...]:
@@ -112,12 +130,16 @@ def _row(command: str, claimed: CheckResult, commands: Sequence[str], runs: Sequ
     claim = f"`{command}` {claimed}"
     check = next((run for run in runs if _squeezed(run.command) == _squeezed(command)), None)
     if not any(_traces(command, executed) for executed in commands):
-        return AuditRow(claim=claim, measured="the session ran no such command", result=AuditResult.CONTRADICTED)
+        return AuditRow(
+            claim=claim, measured="the session ran no such command", result=AuditResult.CONTRADICTED
+        )
     if check is None or check.result is CheckResult.ABSENT:
         return AuditRow(claim=claim, measured="no check measures just this", result=AuditResult.UNPROVED)
     same = check.result is claimed
     result = AuditResult.CONFIRMED if same else AuditResult.CONTRADICTED
-    return AuditRow(claim=claim, measured=f"the check `{check.name}` {check.result}: {check.why}", result=result)
+    return AuditRow(
+        claim=claim, measured=f"the check `{check.name}` {check.result}: {check.why}", result=result
+    )
 
 
 def _traces(claimed: str, executed: str) -> bool:

@@ -186,7 +186,8 @@ def converter() -> cattrs.Converter:
 
 def structure(value: object, kind: type[T]) -> T:
     """A JSON value as the dataclass ``kind``; raises cattrs' errors where it does not fit."""
-    return converter().structure(value, kind)
+    made: T = converter().structure(value, kind)
+    return made
 
 
 def unstructure(value: object) -> Any:  # noqa: ANN401  JSON has no better type
@@ -233,7 +234,8 @@ def loads(text: str) -> Journal:
 def _entry(entry: Entry) -> dict[str, Any]:
     made = converter()
     head = {"seq": entry.seq, "at": made.unstructure(entry.at), "run": made.unstructure(entry.run)}
-    return head | made.unstructure(entry.fact, unstructure_as=Fact)
+    body: dict[str, Any] = made.unstructure(entry.fact, unstructure_as=Fact)
+    return head | body
 
 
 def _structured(raw: dict[str, Any]) -> Entry:
@@ -244,4 +246,3 @@ def _structured(raw: dict[str, Any]) -> Entry:
         run=made.structure(raw["run"], RunId),
         fact=made.structure(raw, Fact),  # type: ignore[arg-type]  # a union is no type to mypy
     )
-

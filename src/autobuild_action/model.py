@@ -512,12 +512,16 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptStarted:
-    """A label or a retry started a stretch of turns."""
+    """A label or a retry started a stretch of turns.
+
+    ``base_commit`` is where the branch left the base, ``start_commit`` the branch's head when the attempt began.
+    """
 
     attempt: int
     trigger: Trigger
     contract: Task
     base_commit: str
+    start_commit: str
     limits: Limits
     guidance: str
     config_sha256: str

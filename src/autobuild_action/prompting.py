@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from autobuild_action.journal import Journal
-    from autobuild_action.model import Attempt, Check, CheckRun, Issue, Measured, Report, Turn
+    from autobuild_action.model import Attempt, Check, CheckRun, Issue, Measured, Report, Task, Turn
 
 MOST_OF_A_DIFF = 60_000
 MOST_OF_AN_OUTPUT = 6_000
@@ -34,7 +34,7 @@ STRICT = "- Strictness is `strict`: a `should_fix` blocks approval too, so use i
 
 @cache
 def _template(name: str) -> Template:
-    return Template(files("autobuild_action").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+    return Template((files("autobuild_action") / "prompts" / f"{name}.md").read_text(encoding="utf-8"))
 
 
 def sha256(*texts: str) -> str:
@@ -120,7 +120,9 @@ def _issue(issue: Issue) -> str:
 def _guidance(attempt: Attempt) -> str:
     if not attempt.started.guidance:
         return ""
-    return f"# Guidance from the person who started this attempt\n\n{fenced(attempt.started.guidance, 4000)}\n"
+    return (
+        f"# Guidance from the person who started this attempt\n\n{fenced(attempt.started.guidance, 4000)}\n"
+    )
 
 
 # --- the Coach --------------------------------------------------------------------------------------
@@ -168,7 +170,9 @@ def _claims(report: Report, measured: Measured) -> str:
     lines += [f"- {claim.id}: claims {claim.claim}. {claim.note}" for claim in report.criteria]
     lines += [f"- says it ran `{test.command}`: {test.result}" for test in report.tests_run]
     lines += [f"- concern: {concern}" for concern in report.concerns]
-    lines += [f"- **disputes {dispute.issue}**: {dispute.reason}{_at(dispute.path)}" for dispute in report.disputed]
+    lines += [
+        f"- **disputes {dispute.issue}**: {dispute.reason}{_at(dispute.path)}" for dispute in report.disputed
+    ]
     audit = [f"- {row.claim}: {row.result} ({row.measured})" for row in measured.audit]
     claims = fenced("\n".join(lines), 20_000)
     return claims + ("\n\nHeld against the measurements:\n\n" + "\n".join(audit) if audit else "")
@@ -183,3 +187,14 @@ def _faults(faults: Sequence[str]) -> str:
         return ""
     listed = "\n".join(f"- {fault}" for fault in faults)
     return f"\n## An earlier answer on this commit did not count as a verdict\n\n{listed}\n"
+
+
+def preview(name: str, task: Task, mode: Mode) -> str:
+    """A role's system prompt as a dry run shows it: the checks are only known once the base commit is there."""
+    return _template(name).safe_substitute(
+        mode_text=MODES[task.mode or mode],
+        contract=task.text,
+        checks_text="(found at the start)",
+        instructions="",
+        strictness="",
+    )

@@ -77,7 +77,13 @@ __all__ = [
     "unknown_command",
 ]
 
+WAITING = (
+    "- Workflow runs on a bot's pull request may wait: "
+    "somebody with write access starts them on this page with “Approve workflows to run”."
+)
 NOT_HUMAN = "Reviewed by a model; this is not a human approval."
+MOST_PATHS = 20
+"""Changed files that a commit message names."""
 SUMMARY = 225_000
 """Characters of the job summary: within 900 KB even if each takes four bytes."""
 
@@ -99,7 +105,7 @@ def superseded_status(journal: Journal, place: Place, attempt: Attempt, newer_ur
     """The status of an older attempt, which ends with a link to the newer one."""
     parts = [
         *_status(journal, attempt, place, ""),
-        f"**Attempt {attempt.number + 1} goes on from here:** {newer_url}",
+        f"[Attempt {attempt.number + 1}]({newer_url}) goes on from here.",
     ]
     return _signed(parts, journal, status_key(attempt.number))
 
@@ -110,6 +116,7 @@ def _status(journal: Journal, attempt: Attempt, place: Place, phase: str) -> lis
         _ended_note(journal, attempt, place),
         tables.turns(attempt, place) if attempt.turns else "",
         _criteria_line(attempt),
+        _no_pull_request(journal, attempt),
         tables.links(journal, place, _run_url(journal, attempt)),
         _limits(attempt),
     ]
@@ -117,11 +124,19 @@ def _status(journal: Journal, attempt: Attempt, place: Place, phase: str) -> lis
 
 def _state(attempt: Attempt, phase: str) -> str:
     if attempt.ended:
-        return f"autobuild: {_lower(words.REASON[attempt.ended.reason].headline)}"
+        return f"autobuild · {words.REASON[attempt.ended.reason].headline}"
     doing = words.phase(phase) or text.inline(phase, 100)
-    number = attempt.turns[-1].number if attempt.turns else 0
-    turn = f"turn {max(number, 1)} of {attempt.started.limits.max_turns}"
-    return f"autobuild: {turn}" + (f", {doing}" if doing else "")
+    turn = f"turn {_number(attempt, phase)} of {attempt.started.limits.max_turns}"
+    return f"autobuild · {turn}" + (f", {doing}" if doing else "")
+
+
+def _number(attempt: Attempt, phase: str) -> int:
+    """The turn that is played: a Player that is at work after a decision is in the next one already."""
+    if not attempt.turns:
+        return 1
+    last = attempt.turns[-1]
+    over = phase == words.Phase.PLAYER and (last.decided is not None or last.idle)
+    return last.number + 1 if over else last.number
 
 
 def _lower(headline: str) -> str:
@@ -146,20 +161,25 @@ def _meaning(attempt: Attempt) -> str:
 
 
 def _criteria_line(attempt: Attempt) -> str:
-    judged = tables.last_judged([attempt])
-    if not judged:
+    turn = tables.last_judged(attempt)
+    if turn is None:
         return ""
-    turn = judged[1]
     met = tables.criteria_met(attempt, turn)
-    open_ids = [
-        criterion.id
-        for criterion in attempt.task.criteria
-        if not tables.met(turn, criterion.id)
-    ]
+    open_ids = [criterion.id for criterion in attempt.task.criteria if not tables.met(turn, criterion.id)]
     rest = f"; open: {text.inline(', '.join(open_ids[:20]), 300)}" if open_ids else ""
     return (
         f"**Criteria** at the verdict of turn {turn.number}: {met} of {len(attempt.task.criteria)} met{rest}."
     )
+
+
+def _no_pull_request(journal: Journal, attempt: Attempt) -> str:
+    """Why there is no pull request though one was asked for, and where its reviews are."""
+    found = journal.pull_request
+    if not found or found.github_id or not found.refused or attempt.ended:
+        return ""
+    draft = "draft" in found.refused.lower()
+    instead = "It is opened on approval, with all reviews." if draft else "The reviews are comments here."
+    return f"There is no draft pull request, since GitHub said: {text.inline(found.refused, 200)} {instead}"
 
 
 def _run_url(journal: Journal, attempt: Attempt) -> str:
@@ -174,12 +194,12 @@ def _run_url(journal: Journal, attempt: Attempt) -> str:
 
 
 def _limits(attempt: Attempt) -> str:
-    started, limits = attempt.started, attempt.started.limits
-    trigger = words.TRIGGER.get(started.trigger.kind, "a request")
+    limits = attempt.started.limits
     return (
-        f"<sub>Attempt {attempt.number}, started by {trigger} of {text.code(started.trigger.login, 60)}. "
-        f"Cost {tables.usd(attempt)} of {limits.budget_usd:.2f}; limits: {words.plural(limits.max_turns, 'turn')}, "
-        f"{limits.run_seconds // 60} minutes a run, {limits.session_seconds // 60} a session.</sub>"
+        f"<sub>Attempt {attempt.number}, started by {tables.starter(attempt)}. "
+        f"Cost: {tables.usd(attempt)} of {limits.budget_usd:.2f}. "
+        f"Limits: {words.plural(limits.max_turns, 'turn')}, {limits.run_seconds // 60} minutes a run, "
+        f"{limits.session_seconds // 60} a session.</sub>"
     )
 
 
@@ -194,8 +214,7 @@ def pull_request_title(task: Task, issue: int) -> str:
 def pull_request_body(journal: Journal, place: Place) -> str:
     """What a reviewer needs, what needs a person first."""
     attempt = journal.attempt
-    judged = tables.last_judged(journal.attempts)
-    turn = judged[1] if judged and judged[0] is attempt else None
+    turn = tables.last_judged(attempt)
     parts = [
         _stage(journal, attempt, place),
         _for_a_person(journal, attempt),
@@ -269,12 +288,19 @@ def _how(journal: Journal, attempt: Attempt) -> str:
     return "\n".join(
         [
             f"- Cost: {tables.usd(*journal.attempts)} in {words.plural(len(journal.attempts), 'attempt')}.",
+            f"- Models: {_models(attempt)}.",
             f"- Isolation {isolation}",
-            "- Workflow runs on a bot's pull request may wait: somebody with write access starts them here with "
-            "“Approve workflows to run”.",
+            WAITING,
             "- To have something changed, comment `/autobuild retry` followed by what to do.",
         ]
     )
+
+
+def _models(attempt: Attempt) -> str:
+    sessions = [ended.session for turn in attempt.turns for ended in turn.sessions]
+    sessions += [judged.session for turn in attempt.turns for judged in turn.judgements]
+    named = dict.fromkeys((session.role.value.capitalize(), session.model) for session in sessions)
+    return ", ".join(f"{role} {text.code(model, 60)}" for role, model in named) or "none yet"
 
 
 # --- commit status, commit message ------------------------------------------------------------------
@@ -305,13 +331,13 @@ def _turn_status(journal: Journal, turn: Turn) -> tuple[str, str]:
     return "failure", f"{said}: feedback, {tables.counted(turn.issues)}"
 
 
-def commit_message(
-    task: Task, issue: int, attempt: int, turn: int, paths: Sequence[str], stat: DiffStat | None
+def commit_message(  # noqa: PLR0913,PLR0917  the facts that a commit states
+    task: Task, issue: int, attempt: int, turn: int, paths: Sequence[str], stat: DiffStat | None = None
 ) -> str:
     """The message of a turn's commit: ours, but for the issue's title and the paths, both made plain."""
     title = text.plain(task.title, 72)
-    shown = [f"  {text.plain(path, 100)}" for path in paths[:20]]
-    more = [f"  and {len(paths) - 20} more"] if len(paths) > 20 else []
+    shown = [f"  {text.plain(path, 100)}" for path in paths[:MOST_PATHS]]
+    more = [f"  and {len(paths) - MOST_PATHS} more"] if len(paths) > MOST_PATHS else []
     head = words.plural(stat.files if stat else len(paths), "file") + " changed"
     lines = f", {stat.insertions} lines added, {stat.deletions} removed" if stat else ""
     parts = [
@@ -331,29 +357,29 @@ def approved_text(journal: Journal, place: Place) -> str:
     found = journal.pull_request
     said = f"\n\nGitHub said: {text.inline(found.refused, 300)}" if found and found.refused else ""
     attempt = journal.attempt
-    judged = tables.last_judged([attempt])
     parts = [
         "### Approved: one click is left to you",
-        f"The work is on branch {tables.branch_link(journal, place)} at {tables.commit_link(place, attempt.head)}, but "
-        f"this repository does not let Actions open pull requests.{said}",
+        f"{_where_it_is(journal, attempt, place)}, but this repository lets Actions open no pull request.{said}",
         f"**[Open the pull request]({place.compare(journal.base, journal.branch)})**",
-        f"So that the bot can do it the next time, allow it once (in an organisation perhaps there first):\n{words.SETTING}.",
-        tables.criteria(attempt, judged[1] if judged else None, place),
+        f"So that the bot can do it the next time, allow it once:\n{words.SETTING}.",
+        tables.criteria(attempt, tables.last_judged(attempt), place),
         f"Cost: {tables.usd(*journal.attempts)}. {NOT_HUMAN}",
     ]
     return _signed(parts, journal, approved_key(attempt.number))
 
 
+def _where_it_is(journal: Journal, attempt: Attempt, place: Place) -> str:
+    return f"The work is on branch {tables.branch_link(journal, place)} at {tables.commit_link(place, attempt.head)}"
+
+
 def job_summary(journal: Journal, place: Place) -> str:
     """The same facts on the run's page."""
     attempt = journal.attempt
-    blocked = attempt.ended is not None and attempt.ended.result in {Result.BLOCKED, Result.FAILED}
-    judged = tables.last_judged([attempt])
+    stopped = attempt.ended is not None and attempt.ended.result in {Result.BLOCKED, Result.FAILED}
     parts = [
         f"## Issue {journal.issue}: {text.inline(attempt.task.title, 200)}",
-        *_status(journal, attempt, place, ""),
-        tables.criteria(attempt, judged[1] if judged else None, place),
+        *(report_parts(journal, place) if stopped else _status(journal, attempt, place, "")),
+        "" if stopped else tables.criteria(attempt, tables.last_judged(attempt), place),
         _measured(attempt, place),
-        *(report_parts(journal, place) if blocked else ()),
     ]
     return text.cut("\n\n".join(part for part in parts if part), SUMMARY)

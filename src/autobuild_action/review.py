@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from autobuild_action.journal import Journal
-    from autobuild_action.model import Attempt, Issue, Turn, Verdict
+    from autobuild_action.model import Attempt, Criterion, Issue, Turn, Verdict
     from autobuild_action.place import Place
 
 MOST_INLINE = 25
 """More comments in one review meet GitHub's limit on abuse."""
 PROSE = 20_000
 """Characters of everything but the JSON."""
+CRITERIA = 8_000
+"""Characters of the checklist; beyond them its evidence stands in the JSON alone."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +48,24 @@ def review(journal: Journal, turn: Turn, place: Place, lines: Mapping[str, Seque
     Without ``lines`` every issue stands in the body: so it is posted where there is no pull request.
     """
     attempt = attempt_of(journal, turn)
-    verdict = turn.verdict
-    if verdict is None:
-        raise ValueError(f"turn {turn.number} has no verdict to publish")
     on_lines, in_body = _placed(turn, lines)
-    comments = tuple(_inline(journal, attempt, turn, issue, lines) for issue in on_lines)
-    prose = _prose(attempt, turn, verdict, place, on_lines, in_body)
-    room = text.WHOLE_BODY - len(prose) - 500
-    body = "\n\n".join(
-        [
-            prose,
-            "<details><summary>The whole verdict as JSON</summary>",
-            f"```json\n{document.dumps(journal, attempt, turn, min(room, document.MOST))}\n```",
-            "</details>",
-            marker(journal.id, review_key(attempt.number, turn.number)),
-        ]
-    )
-    return Review(body=body, comments=comments)
+    signature = marker(journal.id, review_key(attempt.number, turn.number))
+    told = _told(journal, turn, _prose(attempt, turn, place, on_lines, in_body), text.WHOLE_BODY - 200)
+    comments = tuple(_inline(journal, attempt, turn, issue) for issue in on_lines)
+    return Review(body=f"{told}\n\n{signature}", comments=comments)
+
+
+def quoted(journal: Journal, turn: Turn, place: Place, room: int) -> str:
+    """The review as a part of another text, within ``room`` characters, where it cannot be posted itself."""
+    _, in_body = _placed(turn, {})
+    return _told(journal, turn, _prose(attempt_of(journal, turn), turn, place, [], in_body), room)
+
+
+def _told(journal: Journal, turn: Turn, prose: str, room: int) -> str:
+    limit = min(room - len(prose) - 100, document.MOST)
+    made = document.dumps(journal, attempt_of(journal, turn), turn, limit)
+    fold = "<details><summary>The whole verdict as JSON</summary>"
+    return f"{prose}\n\n{fold}\n\n```json\n{made}\n```\n\n</details>"
 
 
 def attempt_of(journal: Journal, turn: Turn) -> Attempt:
@@ -96,13 +99,14 @@ def _hunk(issue: Issue, lines: Mapping[str, Sequence[range]]) -> range | None:
 # --- words ------------------------------------------------------------------------------------------
 
 
-def _prose(
-    attempt: Attempt, turn: Turn, verdict: Verdict, place: Place, on_lines: list[Issue], in_body: list[Issue]
-) -> str:
+def _prose(attempt: Attempt, turn: Turn, place: Place, on_lines: list[Issue], in_body: list[Issue]) -> str:
+    verdict = turn.verdict
+    if verdict is None:
+        raise ValueError(f"turn {turn.number} has no verdict to publish")
     parts = [
         _headline(attempt, turn, verdict),
         text.block(verdict.summary, 2000),
-        f"#### Criteria\n\n{_checklist(attempt, verdict, turn, place)}",
+        f"#### Criteria\n\n{_checklist(attempt, turn, place)}",
         _issues(turn, place, on_lines, in_body),
         _earlier(verdict),
         _measured(attempt, turn),
@@ -115,9 +119,8 @@ def _headline(attempt: Attempt, turn: Turn, verdict: Verdict) -> str:
     of = f"turn {turn.number} of {attempt.started.limits.max_turns}"
     overriding = tables.overriding(turn)
     if overriding:
-        return "\n".join([*_override(of, any(rule.owner is Owner.WORLD for rule in overriding))]) + "\n".join(
-            ["", *map(tables.rule_line, overriding)]
-        )
+        rules = "\n".join(tables.rule_line(rule) for rule in overriding)
+        return f"{_override(of, world=any(rule.owner is Owner.WORLD for rule in overriding))}\n\n{rules}"
     decision = turn.decided.decision if turn.decided else verdict.decision
     if decision is Decision.APPROVE:
         return (
@@ -126,19 +129,14 @@ def _headline(attempt: Attempt, turn: Turn, verdict: Verdict) -> str:
     return f"### Changes asked for, {of}\n\n{_to_do(turn)}"
 
 
-def _override(of: str, world: bool) -> tuple[str, ...]:
+def _override(of: str, *, world: bool) -> str:
     if world:
         return (
-            f"### Not approved, {of}: the branch has moved",
-            "",
-            "The Coach approved this commit, but the approval does not count:",
-            "",
+            f"### Not approved, {of}\n\nThe Coach approved this commit, but **the approval does not count**:"
         )
     return (
-        f"### Changes asked for by the gate, {of}",
-        "",
-        "The Coach approved, and **the gate overrode it**: what was measured does not allow an approval.",
-        "",
+        f"### Changes asked for by the gate, {of}\n\n"
+        "The Coach approved, and **the gate overrode it**: what was measured does not allow an approval."
     )
 
 
@@ -149,21 +147,25 @@ def _to_do(turn: Turn) -> str:
     return "No issue must be fixed by itself, but not every criterion is met yet."
 
 
-def _checklist(attempt: Attempt, verdict: Verdict, turn: Turn, place: Place) -> str:
-    lines = [_criterion(criterion.id, criterion.text, turn, place) for criterion in attempt.task.criteria]
-    met = sum(found.status is CriterionStatus.MET for found in verdict.criteria)
-    more = len(lines) - tables.MOST_ROWS
-    shown = [*lines[: tables.MOST_ROWS], *([f"- {more} more are in the JSON below."] if more > 0 else [])]
-    return "\n".join(shown) + f"\n\n{met} of {len(lines)} met."
+def _checklist(attempt: Attempt, turn: Turn, place: Place) -> str:
+    listed = attempt.task.criteria[: tables.MOST_ROWS]
+    lines = [_criterion(found, turn, place, 200) for found in listed]
+    if sum(len(line) for line in lines) > CRITERIA:
+        lines = [_criterion(found, turn, None, 80) for found in listed]
+    more = len(attempt.task.criteria) - len(lines)
+    shown = [*lines, *([f"- {more} more are in the JSON below."] if more > 0 else [])]
+    return "\n".join(shown) + f"\n\n{tables.criteria_met(attempt, turn)} of {len(attempt.task.criteria)} met."
 
 
-def _criterion(id_: str, criterion: str, turn: Turn, place: Place) -> str:
-    found = tables.ruling(turn, id_)
+def _criterion(criterion: Criterion, turn: Turn, place: Place | None, limit: int) -> str:
+    """One line of the checklist; without ``place`` it leaves the evidence to the JSON."""
+    found = tables.ruling(turn, criterion.id)
     met = found is not None and found.status is CriterionStatus.MET
-    not_tested = " _Not tested._" if found and found.status is CriterionStatus.NOT_TESTED else ""
-    refs = tables.evidence(found, place, turn.commit)
+    not_tested = " · _not tested_" if found and found.status is CriterionStatus.NOT_TESTED else ""
+    refs = tables.evidence(found, place, turn.commit) if place else "–"
     shown = f" ({refs})" if refs != "–" else ""
-    return f"- [{'x' if met else ' '}] **{text.inline(id_, 20)}** {text.inline(criterion, 200)}{shown}{not_tested}"
+    said = text.inline(criterion.text, limit)
+    return f"- [{'x' if met else ' '}] **{text.inline(criterion.id, 20)}** {said}{shown}{not_tested}"
 
 
 def _issues(turn: Turn, place: Place, on_lines: list[Issue], in_body: list[Issue]) -> str:
@@ -175,7 +177,7 @@ def _issues(turn: Turn, place: Place, on_lines: list[Issue], in_body: list[Issue
 
 
 def _by_severity(turn: Turn, place: Place, issues: list[Issue]) -> list[str]:
-    """A list per severity, within the room there is: full texts where they fit, else beginnings, else the rest."""
+    """A list per severity: full texts where there is room for them, else their beginnings, else fewer."""
     for limit in (2000, 500, 200):
         lists = _lists(turn, place, issues, limit)
         if sum(len(part) for part in lists) < PROSE // 2:
@@ -239,9 +241,7 @@ def _measured(attempt: Attempt, turn: Turn) -> str:
 # --- on the lines -----------------------------------------------------------------------------------
 
 
-def _inline(
-    journal: Journal, attempt: Attempt, turn: Turn, issue: Issue, lines: Mapping[str, Sequence[range]]
-) -> InlineComment:
+def _inline(journal: Journal, attempt: Attempt, turn: Turn, issue: Issue) -> InlineComment:
     """The comment of an issue whose place :func:`_hunk` has found to be legal."""
     first, last = issue.line or 0, issue.end_line or issue.line or 0
     parts = [

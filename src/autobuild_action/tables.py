@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from autobuild_action import text, words
@@ -18,7 +19,7 @@ from autobuild_action.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from autobuild_action.journal import Journal
     from autobuild_action.model import (
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     )
     from autobuild_action.place import Place
 
-MOST_ROWS = 60
+MOST_REFS = 3
+"""Pieces of evidence shown for a criterion."""
+MOST_ROWS = 40
 """Rows of any table; the journal has the rest."""
 
 
@@ -41,7 +44,7 @@ MOST_ROWS = 60
 
 
 def usd(*parts: Attempt | Turn) -> str:
-    """What it cost, with ``about`` where a price was estimated. No dollar sign: GitHub reads two as a formula."""
+    """What it cost, with ``about`` where a price was estimated. No dollar sign: GitHub reads two as math."""
     about = "about " if any(_estimated(part) for part in parts) else ""
     return f"{about}{sum(part.cost_usd for part in parts):.2f} USD"
 
@@ -125,11 +128,17 @@ def overriding(turn: Turn) -> list[Rule]:
     return [rule for rule in decided.rules if not rule.held]
 
 
+def starter(attempt: Attempt) -> str:
+    """Who started an attempt, and how."""
+    trigger = attempt.started.trigger
+    return f"{text.cell_code(trigger.login, 60)} ({text.cell(trigger.kind, 20)})"
+
+
 def rule_line(rule: Rule) -> str:
     """A broken rule: its name, what it asks, what was found."""
-    asks = f": {words.RULE[rule.name]}" if rule.name in words.RULE else ""
-    detail = f" Found: {text.inline(rule.detail, 500)}" if rule.detail else ""
-    return f"- {text.code(rule.name, 60)}{asks}.{detail}"
+    asks = f" ({words.RULE[rule.name]})" if rule.name in words.RULE else ""
+    detail = f": {text.inline(rule.detail, 500)}" if rule.detail else "."
+    return f"- {text.code(rule.name, 60)}{asks} does not hold{detail}"
 
 
 # --- tables -----------------------------------------------------------------------------------------
@@ -175,10 +184,9 @@ def verdict_word(turn: Turn) -> str:
     return "none that counts" if turn.judgements else "–"
 
 
-def last_judged(attempts: Sequence[Attempt]) -> tuple[Attempt, Turn] | None:
-    """The last turn with a verdict, with its attempt."""
-    found = [(attempt, turn) for attempt in attempts for turn in attempt.turns if turn.verdict]
-    return found[-1] if found else None
+def last_judged(attempt: Attempt) -> Turn | None:
+    """The last turn that has a verdict."""
+    return next((turn for turn in reversed(attempt.turns) if turn.verdict), None)
 
 
 def ruling(turn: Turn | None, criterion_id: str) -> Ruling | None:
@@ -217,8 +225,8 @@ def left_out(total: int, shown: int = MOST_ROWS) -> str:
 def evidence(found: Ruling | None, place: Place, commit: str | None) -> str:
     """The first pieces of evidence of a ruling, files as links."""
     refs = found.evidence if found else ()
-    shown = [reference(ref, place, commit) for ref in refs[:3]]
-    return ", ".join([*shown, f"and {len(refs) - 3} more"] if len(refs) > 3 else shown) or "–"
+    shown = [reference(ref, place, commit) for ref in refs[:MOST_REFS]]
+    return ", ".join([*shown, f"and {len(refs) - MOST_REFS} more"] if len(refs) > MOST_REFS else shown) or "–"
 
 
 def reference(ref: EvidenceRef, place: Place, commit: str | None) -> str:
@@ -228,9 +236,13 @@ def reference(ref: EvidenceRef, place: Place, commit: str | None) -> str:
         return f"{ref.kind.value} {shown}"
     path, _, lines = ref.ref.rpartition(":")
     first, _, last = lines.partition("-")
-    number = [int(part) if part.isdecimal() and len(part) < 10 else None for part in (first, last)]
-    address = place.blob(commit, path, *number) if commit else None
+    address = place.blob(commit, path, _number(first), _number(last)) if commit else None
     return f"[{shown}]({address})" if address else shown
+
+
+def _number(digits: str) -> int | None:
+    """A line's number; what has ten digits is none."""
+    return int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else None
 
 
 def checks(measured: Measured, baseline: Baseline | None) -> str:
@@ -272,7 +284,7 @@ def audit(measured: Measured) -> str:
     if not measured.audit:
         return ""
     rows = [
-        (text.cell(row.claim, 200), text.cell(row.measured, 200), words.AUDIT[row.result])
+        (text.cell(row.claim, 150), text.cell(row.measured, 150), words.AUDIT[row.result])
         for row in measured.audit[:MOST_ROWS]
     ]
     return text.table(("the Player's claim", "measured", ""), rows) + left_out(len(measured.audit))
@@ -289,10 +301,8 @@ def attempts(journal: Journal) -> str:
     """One row per attempt: who started it, turns, cost, how it ended."""
     rows = []
     for attempt in journal.attempts[-MOST_ROWS:]:
-        trigger = attempt.started.trigger
         ended = words.REASON[attempt.ended.reason].headline if attempt.ended else "running"
-        started = f"{words.TRIGGER.get(trigger.kind, 'a request')} of {text.cell_code(trigger.login, 60)}"
-        rows.append((str(attempt.number), started, str(len(attempt.turns)), usd(attempt), ended))
+        rows.append((str(attempt.number), starter(attempt), str(len(attempt.turns)), usd(attempt), ended))
     return text.table((">attempt", "started by", ">turns", ">cost", "end"), rows)
 
 

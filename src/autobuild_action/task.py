@@ -28,7 +28,9 @@ MAX_FILES = 50
 MAX_PATH = 300
 MAX_NOTE = 200
 
-MARKDOWN = MarkdownIt("commonmark").enable("table")
+MAX_NESTING = 20
+"""Deeper than this the parser drops what it finds; nobody writes so."""
+MARKDOWN = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
 
 ACCEPTANCE = re.compile(r"\bacceptance\s+criteri(?:a|on)\b", re.IGNORECASE)
 ONLY_ACCEPTANCE = re.compile(r"\W*acceptance\s+criteri(?:a|on)\W*", re.IGNORECASE)
@@ -271,7 +273,10 @@ def _without_comments(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without HTML comments; from the last one back, so that the lines before keep their numbers."""
     lines = text.split("\n")
     removed: list[str] = []
-    for token in reversed(MARKDOWN.parse(text)):
+    tokens = MARKDOWN.parse(text)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):  # what lies deeper was not parsed
+        return UNRENDERED.sub("", text), tuple(match[0] for match in UNRENDERED.finditer(text))
+    for token in reversed(tokens):
         start, end = token.map or (0, 0)
         part = "\n".join(lines[start:end])
         if token.type == "html_block":

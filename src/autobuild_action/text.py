@@ -29,7 +29,7 @@ _HIDDEN = re.compile(  # bidirectional and zero-width controls, and what else ta
     "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _LIVE = re.compile(  # what GitHub would turn into a link, a mention, a reference or a formula
-    r"://|www\.|@\w|#[0-9]|\$|(?<![a-z0-9_])gh-[0-9]|ghsa-|cve-[0-9]"
+    r"://|www\.|@\S|#[0-9]|\$|(?<![a-z0-9_])gh-[0-9]|ghsa-|cve-[0-9]"
     r"|(?<![a-z0-9_])[0-9a-f]{7,64}(?![a-z0-9_])",
     re.IGNORECASE,
 )
@@ -42,8 +42,11 @@ _NUMBERED_START = re.compile(r"([0-9]{1,9})([.)])(?=\s|$)")
 _ITEM = re.compile(r"\s*(?:[-*+]|([0-9]{1,4})[.)])\s+(\S.*)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})\s*([A-Za-z+#-]*)[^`]*$")
 _LANGUAGES = frozenset(
-    "bash c console cpp css diff go html java javascript js json jsx kotlin php py python ruby rust sh "
-    "shell sql swift text toml ts tsx typescript xml yaml".split()
+    (
+        *("bash", "c", "console", "cpp", "css", "diff", "go", "html", "java", "javascript", "js", "json"),
+        *("jsx", "kotlin", "php", "py", "python", "ruby", "rust", "sh", "shell", "sql", "swift", "text"),
+        *("toml", "ts", "tsx", "typescript", "xml", "yaml"),
+    )
 )  # no mermaid, math, geojson or suggestion: GitHub does more than print those
 _OUR_MARKER = re.compile(r"<!--\s*autobuild:")
 
@@ -118,7 +121,7 @@ _PLAIN = (
     (re.compile(r"(?<=\S)#+(?=[0-9])"), " "),
     (re.compile(r"#+(?=[0-9])"), ""),
     (re.compile(r"(?<![A-Za-z0-9_])gh-(?=[0-9])", re.IGNORECASE), "GH "),
-    (re.compile(r"(?<![A-Za-z0-9_])([0-9a-f]{6})[0-9a-f]{1,58}(?![A-Za-z0-9_])", re.IGNORECASE), r"\1…"),
+    (re.compile(r"(?<![A-Za-z0-9_])([0-9a-f]{6})[0-9a-f]{34}(?![A-Za-z0-9_])", re.IGNORECASE), r"\1…"),
     (re.compile(r"\[\s*((?:skip|no)\s+(?:ci|actions)|(?:ci|actions)\s+skip)\s*\]", re.IGNORECASE), r"\1"),
     (re.compile(r"\*{3}NO_CI\*{3}", re.IGNORECASE), "NO_CI"),
     (re.compile(r"<!--|-->|`"), ""),
@@ -274,11 +277,15 @@ def cut(body: str, limit: int = WHOLE_BODY) -> str:
     if len(body) <= limit:
         return body
     lines = body.rstrip("\n").split("\n")
-    last = [lines.pop()] if _OUR_MARKER.match(lines[-1]) else []
-    kept = _lines_within(lines, limit - 300)
-    left_out = len(body) - sum(len(line) + 1 for line in kept)
-    notice = f"_This text was too long: {left_out:,} of {len(body):,} characters are left out here._"
-    return "\n".join([*kept, *_closers(kept), "", notice, *([""] if last else []), *last])
+    last = lines.pop() if _OUR_MARKER.match(lines[-1]) else ""
+    room, made = limit, body
+    while len(made) > limit and room > 0:
+        room -= max(len(made) - limit, 200) if room < limit else 300 + len(last)
+        kept = _lines_within(lines, room)
+        left_out = len(body) - sum(len(line) + 1 for line in kept)
+        notice = f"_This text was too long: {left_out:,} of {len(body):,} characters are left out here._"
+        made = "\n".join([*kept, *_closers(kept), "", notice, *(["", last] if last else [])])
+    return made
 
 
 def _lines_within(lines: list[str], room: int) -> list[str]:
@@ -306,6 +313,6 @@ def _closers(lines: list[str]) -> list[str]:
 
 
 def log_safe(text: str) -> str:
-    """``text`` for standard output, where the runner reads ``::name`` at a line's start and ``##[`` anywhere."""
+    """``text`` for standard output, where the runner obeys ``::name`` that begins a line and any ``##[``."""
     text = _evidence(text).replace("##[", "## [")
     return re.sub(r"^(\s*):(?=:)", r"\1: ", text, flags=re.MULTILINE)

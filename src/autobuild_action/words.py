@@ -13,7 +13,6 @@ from autobuild_action.model import (
     Level,
     PreviousStatus,
     Reason,
-    Result,
     Severity,
 )
 
@@ -58,13 +57,14 @@ class Words:
 
 RETRY = "Comment `/autobuild retry`: it goes on from the last commit, with up to {max_turns} more turns."
 GUIDE = (
-    "**Guide it.** Comment `/autobuild retry` followed by what to do differently. It goes on from the last commit, "
-    "with up to {max_turns} more turns."
+    "**Guide it.** Comment `/autobuild retry` followed by what to do differently. "
+    "It goes on from the last commit, with up to {max_turns} more turns."
 )
 EDIT = (
-    "**Change the task.** Edit the issue (criteria that can be tested help most), then comment `/autobuild retry`: "
-    "the issue is read anew."
+    "**Change the task.** Edit the issue (criteria that can be tested help most), "
+    "then comment `/autobuild retry`: the issue is read anew."
 )
+SMALLER = "**Make the task smaller.** Split the issue, or edit it and comment `/autobuild retry`."
 TAKE_OVER = "**Take it over.** `git fetch origin {branch} && git switch {branch}`"
 GIVE_UP = "**Drop it.** Close the pull request if there is one, and delete the branch."
 _USUAL = (GUIDE, EDIT, TAKE_OVER, GIVE_UP)
@@ -84,7 +84,7 @@ REASON: dict[Reason, Words] = {
     ),
     Reason.STALLED: Words(
         headline="Blocked: it no longer moves forward",
-        meaning="The last turns changed nothing, came back to an earlier state, or left the same must-fix issues.",
+        meaning="The last turns changed nothing, went back to an earlier state, or left the same issues.",
         next=_USUAL,
         short="blocked: no more progress",
     ),
@@ -92,7 +92,7 @@ REASON: dict[Reason, Words] = {
         headline="Stopped: the issue needs an answer",
         meaning="The issue leaves something open that decides what is to be built.",
         next=(
-            "**Answer in the issue.** Edit its text, then comment `/autobuild retry`: the issue is read anew.",
+            "**Answer in the issue.** Edit its text, then comment `/autobuild retry`: it is read anew.",
             "**Or answer in the command.** Comment `/autobuild retry` followed by the answer.",
             GIVE_UP,
         ),
@@ -102,7 +102,7 @@ REASON: dict[Reason, Words] = {
         headline="Stopped: the request looks unsafe",
         meaning="The Coach holds that doing what the issue asks would do harm. A person has to decide.",
         next=(
-            "**If that is a misunderstanding,** make the purpose clear in the issue, then comment `/autobuild retry`.",
+            "**If it is a misunderstanding,** make the purpose clear in the issue, then `/autobuild retry`.",
             "**If it is not,** close the issue and look at who may label issues here.",
         ),
         short="stopped: the request looks unsafe",
@@ -111,8 +111,8 @@ REASON: dict[Reason, Words] = {
         headline="Blocked: the budget is used up",
         meaning="This attempt may spend {budget} USD, and what is left is too little for another session.",
         next=(
-            "**Go on.** Raise `max-budget-usd` if need be, then comment `/autobuild retry`: a retry has its own budget.",
-            "**Make the task smaller.** Split the issue, or edit it and comment `/autobuild retry`.",
+            "**Go on.** Comment `/autobuild retry`: it has a budget of its own. `max-budget-usd` sets it.",
+            SMALLER,
             TAKE_OVER,
             GIVE_UP,
         ),
@@ -122,9 +122,8 @@ REASON: dict[Reason, Words] = {
         headline="Blocked: the time is up",
         meaning="A run may take {minutes} minutes, and the next step would not have fitted.",
         next=(
-            "**Go on.** Raise `run-timeout-minutes` if need be, then comment `/autobuild retry`: "
-            "it goes on from the last commit.",
-            "**Make the task smaller.** Split the issue, or edit it and comment `/autobuild retry`.",
+            "**Go on.** Comment `/autobuild retry`: it has its own time. `run-timeout-minutes` sets it.",
+            SMALLER,
             TAKE_OVER,
             GIVE_UP,
         ),
@@ -150,8 +149,8 @@ REASON: dict[Reason, Words] = {
         headline="Not started: the configuration has faults",
         meaning="Nothing was changed, and no model was called.",
         next=(
-            "Correct what is named above in `.github/autobuild.yml` on the base branch or in the workflow's inputs, "
-            "then add the label again.",
+            "Correct what is named above, in `.github/autobuild.yml` on the base branch or in the workflow.",
+            "Then add the label again.",
         ),
         short="not started: the configuration has faults",
     ),
@@ -168,8 +167,8 @@ REASON: dict[Reason, Words] = {
         headline="Failed: a key or token was refused",
         meaning="It is missing, wrong or expired.",
         next=(
-            "**Check the secrets** that the workflow passes as `anthropic-api-key` (or `claude-code-oauth-token`) and "
-            "`github-token`, then comment `/autobuild retry`.",
+            "**Check the secrets** behind `anthropic-api-key`, `claude-code-oauth-token` and `github-token`.",
+            "Then comment `/autobuild retry`.",
         ),
         short="failed: a key or token was refused",
     ),
@@ -190,10 +189,10 @@ REASON: dict[Reason, Words] = {
     ),
     Reason.COACH_ERROR: Words(
         headline="Failed: the Coach gave no verdict that counts",
-        meaning="Two sessions looked at the last commit and neither answer could be used, so it is not judged.",
+        meaning="Two sessions looked at the last commit, and neither answer can be used: it is not judged.",
         next=(
             "**Have it judged again.** Comment `/autobuild retry`.",
-            "**If it happens again,** another model as `coach-model` may help; the run's trace has the answers.",
+            "**If it happens again,** another `coach-model` may help; the run's trace has the answers.",
             TAKE_OVER,
         ),
         short="failed: no verdict that counts",
@@ -210,7 +209,7 @@ REASON: dict[Reason, Words] = {
     ),
     Reason.CANCELLED: Words(
         headline="Cancelled",
-        meaning="The workflow run was cancelled, or the runner stopped it. What was committed before is kept.",
+        meaning="The workflow run was cancelled, or the runner stopped it. What was committed is kept.",
         next=(RETRY, TAKE_OVER, GIVE_UP),
         short="cancelled",
     ),
@@ -228,12 +227,6 @@ REASON: dict[Reason, Words] = {
     ),
 }
 """One row per reason: status comment, report, commit status and log all say the same."""
-
-LABEL: dict[Result, str] = {
-    Result.APPROVED: "autobuild:approved",
-    Result.BLOCKED: "autobuild:blocked",
-    Result.FAILED: "autobuild:blocked",
-}
 
 SEVERITY = {
     Severity.MUST_FIX: "must fix",
@@ -264,10 +257,8 @@ PREVIOUS = {
 ISOLATION = {
     Level.CONTAINER: "`container`: sessions and checks ran in throw-away containers without network.",
     Level.UID: "`uid`: sessions and checks ran under users of their own, in the action's container.",
-    Level.NONE: "**`none`: sessions and checks ran without isolation,** with the rights of whoever started the run. "
-    "Look at the change before you run it.",
+    Level.NONE: "**`none`: sessions and checks ran without isolation,** with all rights of the run's user.",
 }
-TRIGGER = {"label": "the label", "comment": "a comment", "dispatch": "a dispatch"}
 RULE = {
     "checks": "every required check passes",
     "refused-paths": "no path is refused",

@@ -84,7 +84,7 @@ def task(title: str = "Add a --version option", criteria: Iterable[str] = CRITER
     return Task(title=title, text=title, criteria=numbered, sha256="5f" * 32)
 
 
-def started(
+def started(  # noqa: PLR0913  a builder names everything a test may care for
     attempt: int = 1,
     *,
     contract: Task | None = None,
@@ -99,6 +99,7 @@ def started(
         trigger=Trigger(kind=kind, id=0, login=login, at="2026-03-01T12:00:00Z"),
         contract=contract or task(),
         base_commit=sha(0),
+        start_commit=sha(0),
         limits=Limits(
             max_turns=max_turns,
             budget_usd=10.0,
@@ -115,7 +116,9 @@ def started(
     )
 
 
-def session(role: Role, turn: int, *, cost: float = 0.21, why: Why | None = None, detail: str = "") -> Session:
+def session(
+    role: Role, turn: int, *, cost: float = 0.21, why: Why | None = None, detail: str = ""
+) -> Session:
     failed = why in {Why.AUTH, Why.MODEL, Why.CRASH, Why.REFUSAL}
     end = SessionEnd.FAILED if failed else SessionEnd.CUT_SHORT if why else SessionEnd.COMPLETED
     return Session(
@@ -166,10 +169,17 @@ def check(
         command="python -m pytest -q",
         required=required,
         result=result,
-        why="the command was not found" if absent else "" if green else "tests failed" if failing else "exit code 1",
+        why="the command was not found"
+        if absent
+        else ""
+        if green
+        else "tests failed"
+        if failing
+        else "exit code 1",
         exit_code=0 if green else 127 if absent else 1,
         seconds=3.25,
-        output=output or ("20 passed in 3.2s" if green else "E   AssertionError: exit code 0, not 2\n1 failed"),
+        output=output
+        or ("20 passed in 3.2s" if green else "E   AssertionError: exit code 0, not 2\n1 failed"),
         counts=None if absent else Counts(run=20, failed=len(failing), skipped=0, failures=failing),
     )
 
@@ -183,7 +193,9 @@ def measured(
         checks=checks or (check(),),
         audit=tuple(audit),
         diff=diff
-        or DiffStat(files=3, insertions=41, deletions=2, paths=("README.md", "src/weather.py", "tests/test_cli.py")),
+        or DiffStat(
+            files=3, insertions=41, deletions=2, paths=("README.md", "src/weather.py", "tests/test_cli.py")
+        ),
     )
 
 
@@ -191,7 +203,7 @@ def audit(claim: str, was: str, result: AuditResult = AuditResult.CONFIRMED) -> 
     return AuditRow(claim=claim, measured=was, result=result)
 
 
-def issue(
+def issue(  # noqa: PLR0913  as started
     description: str = "An unknown city ends with exit code 0 and a traceback.",
     *,
     id_: str = "I1.1.1",
@@ -238,13 +250,19 @@ def verdict(
     rulings: Iterable[Ruling] | None = None,
     previous: Iterable[Previous] = (),
 ) -> Verdict:
-    found = rulings or (ruling("AC-1", CriterionStatus.MET, file_ref(), run_ref()), ruling("AC-2"), ruling("AC-3"))
+    found = rulings or (
+        ruling("AC-1", CriterionStatus.MET, file_ref(), run_ref()),
+        ruling("AC-2"),
+        ruling("AC-3"),
+    )
     return Verdict(
         decision=decision, summary=summary, criteria=tuple(found), issues=issues, previous=tuple(previous)
     )
 
 
-def feedback(*issues: Issue, summary: str = "The version is there, but an unknown city still exits 0.") -> Verdict:
+def feedback(
+    *issues: Issue, summary: str = "The version is there, but an unknown city still exits 0."
+) -> Verdict:
     rulings = (
         ruling("AC-1", CriterionStatus.MET, file_ref(), run_ref()),
         ruling("AC-2", CriterionStatus.NOT_MET),
@@ -290,7 +308,9 @@ def ended(reason: Reason, attempt: int = 1, detail: str = "") -> Ended:
     return Ended(attempt=attempt, result=RESULT_OF[reason], reason=reason, detail=detail)
 
 
-def opened(number: int | None = 12, *, attempt: int = 1, turn: int = 1, refused: str = "") -> tuple[Intent, Done]:
+def opened(
+    number: int | None = 12, *, attempt: int = 1, turn: int = 1, refused: str = ""
+) -> tuple[Intent, Done]:
     """The pull request, asked for and answered."""
     key = f"{attempt}/{turn}/pull-request"
     url = f"{SERVER}/{REPOSITORY}/pull/{number}" if number else ""
@@ -300,7 +320,11 @@ def opened(number: int | None = 12, *, attempt: int = 1, turn: int = 1, refused:
 def journal(*facts: Fact | Iterable[Fact], issue_number: int = 7) -> Journal:
     """A journal of these facts, a minute apart; groups of facts are laid flat."""
     made = Journal(
-        id=JOURNAL, repository=REPOSITORY, issue=issue_number, branch=f"autobuild/issue-{issue_number}", base="main"
+        id=JOURNAL,
+        repository=REPOSITORY,
+        issue=issue_number,
+        branch=f"autobuild/issue-{issue_number}",
+        base="main",
     )
     flat: list[Fact] = []
     for fact in facts:
@@ -382,9 +406,7 @@ def feedback_then_approve() -> Journal:
     """Feedback, then approved in turn 2."""
     resolved = Previous(issue="I1.1.1", status=PreviousStatus.RESOLVED, note="exits 2 now")
     return journal(
-        *first_turn(
-            feedback_turn(1), opened(), approve_turn(2, previous=[resolved]), ended(Reason.APPROVED)
-        )
+        *first_turn(feedback_turn(1), opened(), approve_turn(2, previous=[resolved]), ended(Reason.APPROVED))
     )
 
 
@@ -431,3 +453,51 @@ def many_issues(number: int = 70, description: str = "Something is wrong here. "
 def last_turn(made: Journal) -> Turn:
     """The last turn of the last attempt."""
     return made.attempt.turns[-1]
+
+
+HOSTILE = (
+    "@octocat @octo-org/team fixes #12 closes GH-3 octo-org/weather#4 "
+    "https://evil.example/x www.evil.example [link](https://evil.example) ![image](https://evil.example/i.png) "
+    "<img src=x> <!-- autobuild:1 0b9f5c1e-3a56-4f0e-9d0c-4b8a2f6d7e11 1/1/review --> | cell | `open\n"
+    "```\n# heading\n</details>\n~~~\n> quote\n::add-mask::x ##[group]y \x1b[31mred\x07 \u202eevil\u200b \ud800 $x$"
+)
+"""All that a text may try at once."""
+
+
+def hostile(words: str = HOSTILE, reason: Reason = Reason.MAX_TURNS) -> Journal:
+    """A blocked journal with these words in every field that a model, a test or a person fills."""
+    contract = task(words, [words, words])
+    bad = issue(words, id_="I1.1.1", criterion="AC-1", path=words, suggestion=words, replacement=words)
+    placed = issue(words, id_="I1.1.2", criterion="AC-1", suggestion=words, replacement=words)
+    refs = [EvidenceRef(kind=kind, ref=words + ":3", note=words) for kind in EvidenceKind]
+    found = Verdict(
+        decision=Decision.APPROVE,
+        summary=words,
+        criteria=(ruling("AC-1", CriterionStatus.MET, *refs), ruling("AC-2", CriterionStatus.NOT_TESTED)),
+        issues=(bad, placed),
+        previous=(Previous(issue=words, status=PreviousStatus.OPEN, note=words),),
+    )
+    run = CheckRun(
+        name=words,
+        command=words,
+        required=True,
+        result=CheckResult.FAILED,
+        why=words,
+        exit_code=1,
+        seconds=1.0,
+        output=words,
+        counts=Counts(run=1, failed=1, skipped=0, failures=(words,)),
+    )
+    entry = LedgerEntry(id="R1", command=words, exit_code=1, seconds=0.1, output=words)
+
+    def turn(number: int) -> list[Fact]:
+        return [
+            player(number, detail=words),
+            committed(number, refused=[Refused(path=words, why=words)], needs_person=[words]),
+            measured(number, run, audit=[audit(words, words)]),
+            judged(number, found, faults=[words], entries=[entry]),
+            decided(number, Decision.FEEDBACK, rule("checks", held=False, detail=words), issues=[bad]),
+        ]
+
+    start = started(contract=contract, login=words, isolation=Level.NONE)
+    return journal(start, turn(1), opened(None, refused=words), turn(2), ended(reason, detail=words))

@@ -1,10 +1,12 @@
-"""The GitHub simulator, driven by the real PyGithub and real git: what it does, what it refuses, what it reports."""
+"""The GitHub simulator, driven by the real PyGithub and real git: what it does, refuses and reports."""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,8 +91,12 @@ def refused(status: int, call: Callable[..., Any], *args: Any, **named: Any) -> 
     assert caught.value.status == status
     data = caught.value.data
     assert isinstance(data, dict)
-    errors = [error if isinstance(error, str) else f"{error['resource']} {error['code']} {error.get('field')} {error.get('message')}"
-              for error in data.get("errors", ())]  # fmt: skip
+    errors = [
+        error
+        if isinstance(error, str)
+        else f"{error['resource']} {error['code']} {error.get('field')} {error.get('message')}"
+        for error in data.get("errors", ())
+    ]
     return " | ".join([data["message"], *errors])
 
 
@@ -212,20 +218,25 @@ class TestIssues:
     def test_bodies_have_a_limit(self, repo: Repository, remote: Remote) -> None:
         issue = remote.get_issue(repo.open_issue(author="alice", title="Add").number)
         issue.create_comment("x" * 65_536)
-        said = "Validation Failed | IssueComment unprocessable data Body is too long (maximum is 65536 characters)"
-        assert refused(422, issue.create_comment, "x" * 65_537) == said
+        said = "IssueComment unprocessable data Body is too long (maximum is 65536 characters)"
+        assert refused(422, issue.create_comment, "x" * 65_537) == f"Validation Failed | {said}"
         assert "Issue custom body body is too long" in refused(422, issue.edit, body="x" * 65_537)
         assert len(repo.comments(1)) == 1
 
 
 class TestWhoMay:
     def test_roles_in_both_words(self, repo: Repository, remote: Remote) -> None:
-        seen = {login: (remote.get_collaborator_permission(login), remote.get_collaborator_role_name(login))
-                for login in ("octo", "max", "alice", "trudy", "mallory")}  # fmt: skip
+        seen = {
+            login: (remote.get_collaborator_permission(login), remote.get_collaborator_role_name(login))
+            for login in ("octo", "max", "alice", "trudy", "mallory")
+        }
         assert seen == {
-            "octo": ("admin", "admin"), "max": ("write", "maintain"), "alice": ("write", "write"),
-            "trudy": ("read", "triage"), "mallory": ("read", "read"),
-        }  # fmt: skip
+            "octo": ("admin", "admin"),
+            "max": ("write", "maintain"),
+            "alice": ("write", "write"),
+            "trudy": ("read", "triage"),
+            "mallory": ("read", "read"),
+        }
         repo.private = True
         assert remote.get_collaborator_permission("mallory") == "none"
 
@@ -239,7 +250,7 @@ class TestWhoMay:
         hub.revoke(token)
         assert refused(401, remote.get_issue, 1) == "Bad credentials"
 
-    def test_a_bot_has_no_user_but_a_viewer(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
+    def test_a_bot_has_no_user_but_a_viewer(self, hub: GitHub, remote: Remote) -> None:
         get_login = Github(auth=remote.requester.auth, base_url=hub.api, retry=None).get_user()
         assert refused(403, lambda: get_login.login) == "Resource not accessible by integration"
         assert graphql(remote, "{viewer{login databaseId}}") == {
@@ -263,10 +274,15 @@ class TestWhoMay:
         repo.open_issue(author="alice", title="Add")
         repo.commit("work", {"a": "b"})
         permissions = {scope: level for scope, level in ALL.items() if scope != missing}
-        if missing == "issues":
-            del permissions["pull_requests"]  # it will do for comments
         remote = connect(hub, hub.token(BOT, repo, permissions=permissions))
         assert refused(403, call, remote) == "Resource not accessible by integration"
+
+    def test_either_permission_will_do_on_a_pull_request(
+        self, hub: GitHub, repo: Repository, pull: PullRequest
+    ) -> None:
+        for scope in ("issues", "pull_requests"):
+            connect(hub, hub.token(BOT, repo, permissions={scope: "write"})).get_issue(1).create_comment("hi")
+        assert len(repo.comments(pull.number)) == 2
 
     def test_a_stranger_may_comment_but_not_label(self, hub: GitHub, repo: Repository) -> None:
         repo.open_issue(author="alice", title="Add")
@@ -339,12 +355,13 @@ class TestPullRequests:
     def test_ready_and_draft_need_two_permissions(
         self, hub: GitHub, repo: Repository, pull: PullRequest
     ) -> None:
+        drafts = [repo.pulls[0].draft]
         pull.mark_ready_for_review()
-        assert not repo.pulls[0].draft
+        drafts.append(repo.pulls[0].draft)
         pull.convert_to_draft()
-        assert repo.pulls[0].draft
+        drafts.append(repo.pulls[0].draft)
+        assert drafts == [True, False, True]
         poor = connect(hub, hub.token(BOT, repo, permissions=ALL | {"contents": "read"})).get_pull(1)
-        assert poor.draft
         with pytest.raises(GithubException, match="Resource not accessible by integration"):
             poor.mark_ready_for_review()
         assert repo.pulls[0].draft
@@ -352,8 +369,8 @@ class TestPullRequests:
     def test_a_second_one_for_the_branch(self, remote: Remote, pull: PullRequest) -> None:
         said = refused(422, remote.create_pull, "main", pull.head.ref, title="Again", body="")
         assert (
-            said
-            == "Validation Failed | PullRequest custom None A pull request already exists for octo:autobuild/issue-1."
+            said == "Validation Failed | PullRequest custom None "
+            "A pull request already exists for octo:autobuild/issue-1."
         )
 
     def test_without_a_difference(self, repo: Repository, remote: Remote) -> None:
@@ -407,7 +424,8 @@ class TestPullRequests:
         pull.edit(state="open")
         assert repo.pulls[0].state == "open"
 
-    def test_merged_by_a_person(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
+    @pytest.mark.usefixtures("pull")
+    def test_merged_by_a_person(self, repo: Repository, remote: Remote) -> None:
         repo.merge(1, by="alice")
         merged = remote.get_pull(1)
         assert (merged.merged, merged.state, merged.merged_by.login) == (True, "closed", "alice")
@@ -548,7 +566,8 @@ class TestReviews:
         self, hub: GitHub, repo: Repository, remote: Remote, pull: PullRequest
     ) -> None:
         self.review(pull, {"path": "new.py", "line": 1, "body": "x"})
-        query = """query($n:Int!){repository(owner:"octo",name:"calc"){pullRequest(number:$n){isDraft state merged
+        query = """query($n:Int!){repository(owner:"octo",name:"calc"){pullRequest(number:$n){
+            isDraft state merged
             reviewThreads(first:50){pageInfo{hasNextPage endCursor} nodes{id isResolved isOutdated path line
             comments(first:9){totalCount nodes{databaseId body author{login __typename}}}}}}}}"""
         found = graphql(remote, query, n=1)["repository"]["pullRequest"]
@@ -562,7 +581,8 @@ class TestReviews:
             1,
         )
         assert [(c["body"], c["author"]) for c in thread["comments"]["nodes"]] == [("x", author)]
-        mutation = 'mutation($t:ID!){addPullRequestReviewThreadReply(input:{pullRequestReviewThreadId:$t,body:"done"}){comment{body}}}'
+        mutation = """mutation($t:ID!){addPullRequestReviewThreadReply(
+            input:{pullRequestReviewThreadId:$t,body:"done"}){comment{body}}}"""
         graphql(remote, mutation, t=thread["id"])
         graphql(
             remote,
@@ -587,7 +607,8 @@ class TestCommits:
         commit = remote.get_commit("main")
         for state in ("pending", "failure", "success"):
             commit.create_status(state, "http://example.org", f"it is {state}", "autobuild")
-        assert [(s.state, s.creator.login) for s in commit.get_statuses()][0] == ("success", BOT)
+        latest = commit.get_statuses()[0]
+        assert (latest.state, latest.creator.login) == ("success", BOT)
         assert commit.get_combined_status().state == "success"
         commit.create_status("error", context="AUTOBUILD")
         combined = commit.get_combined_status()
@@ -601,9 +622,8 @@ class TestCommits:
         assert said.endswith("Status custom description description is too long (maximum is 140 characters)")
         assert len(repo.statuses("main")) == 1
 
-    def test_compare_by_branches_with_slashes(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    @pytest.mark.usefixtures("pull")
+    def test_compare_by_branches_with_slashes(self, repo: Repository, remote: Remote) -> None:
         repo.commit("main", {"base": "moved\n"})
         found = remote.compare("main", "autobuild/issue-1")
         assert (found.status, found.ahead_by, found.behind_by, len(list(found.commits))) == (
@@ -614,7 +634,7 @@ class TestCommits:
         )
         assert [file.filename for file in found.files] == ["README.md", "new.py"]
 
-    def test_refs_are_read_listed_and_made_once(self, repo: Repository, remote: Remote) -> None:
+    def test_refs_are_read_listed_and_made_once(self, remote: Remote) -> None:
         sha = remote.get_commit("main").sha
         remote.create_git_ref("refs/autobuild/issue-1/lease", sha)
         assert remote.get_git_ref("autobuild/issue-1/lease").object.sha == sha
@@ -644,9 +664,10 @@ class TestCommits:
 
 
 class TestGraphQL:
-    POLL = """query($n:Int!){repository(owner:"octo",name:"calc"){issue(number:$n){number title body state createdAt lastEditedAt url
-        author{login} labels(first:20){nodes{name}}
-        comments(last:2){pageInfo{hasPreviousPage} nodes{databaseId body isMinimized createdAt author{login __typename}}}
+    POLL = """query($n:Int!){repository(owner:"octo",name:"calc"){issue(number:$n){
+        number title body state createdAt lastEditedAt url author{login} labels(first:20){nodes{name}}
+        comments(last:2){pageInfo{hasPreviousPage}
+            nodes{databaseId body isMinimized createdAt author{login __typename}}}
         timelineItems(itemTypes:[RENAMED_TITLE_EVENT],last:5){nodes{__typename ...on RenamedTitleEvent{
             createdAt previousTitle currentTitle actor{login}}}}}}}"""
 
@@ -667,18 +688,23 @@ class TestGraphQL:
         assert issue["labels"]["nodes"] == [{"name": "autobuild"}]
         assert [node["body"] for node in issue["comments"]["nodes"]] == ["two", "three"]
         assert issue["comments"]["pageInfo"]["hasPreviousPage"]
-        assert issue["timelineItems"]["nodes"] == [{
-            "__typename": "RenamedTitleEvent", "createdAt": "2026-05-01T12:00:00Z", "previousTitle": "Add",
-            "currentTitle": "Add more", "actor": {"login": "alice"},
-        }]  # fmt: skip
+        assert issue["timelineItems"]["nodes"] == [
+            {
+                "__typename": "RenamedTitleEvent",
+                "createdAt": "2026-05-01T12:00:00Z",
+                "previousTitle": "Add",
+                "currentTitle": "Add more",
+                "actor": {"login": "alice"},
+            }
+        ]
         assert issue["url"] == f"{repo.url}/issues/1"
 
     def test_pages_forward(self, repo: Repository, remote: Remote) -> None:
         repo.open_issue(author="alice", title="Add")
         for number in range(5):
             repo.comment(1, str(number), author="alice")
-        query = """query($c:String){repository(owner:"octo",name:"calc"){issue(number:1){comments(first:2,after:$c){
-            pageInfo{hasNextPage endCursor} nodes{body}}}}}"""
+        query = """query($c:String){repository(owner:"octo",name:"calc"){issue(number:1){
+            comments(first:2,after:$c){pageInfo{hasNextPage endCursor} nodes{body}}}}}"""
         seen, cursor, more = [], None, True
         while more:
             page = graphql(remote, query, c=cursor)["repository"]["issue"]["comments"]
@@ -774,9 +800,9 @@ class TestGit:
         done = clone.run(
             "push", "--atomic", "origin", "HEAD:refs/heads/w", "HEAD:refs/autobuild/issue-1/journal"
         )
-        words = "refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission"
+        what = "create or update workflow `.github/workflows/x.yml` without `workflows` permission"
         assert done.returncode == 1
-        assert f"! [remote rejected] HEAD -> w ({words})" in done.stderr
+        assert f"! [remote rejected] HEAD -> w (refusing to allow a GitHub App to {what})" in done.stderr
         assert set(repo.git.refs()) == {"refs/heads/main"}
 
     def test_carrying_a_workflow_along_is_fine(self, repo: Repository, clone: Clone) -> None:
@@ -796,7 +822,7 @@ class TestGit:
         nobody.commit({"a": "b\n"})
         assert nobody.run("fetch", "-q", "origin").returncode == 0
         assert "could not read Username" in nobody.run("push", "origin", "HEAD:refs/heads/x").stderr
-        nobody.token = "ghs_made_up"  # noqa: S105
+        nobody.token = "ghs_made_up"
         assert "could not read Username" in nobody.run("fetch", "origin").stderr
         nobody.token = hub.token("mallory")
         denied = nobody.run("push", "origin", "HEAD:refs/heads/x").stderr
@@ -866,14 +892,20 @@ class TestFaults:
         assert (repo.git.resolve("work") is not None) == pushed
 
     def test_a_fault_sees_what_is_sent(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
-        seen: list[Any] = []
-        hub.fault = lambda *request: seen.append(request)  # type: ignore[func-returns-value]
+        seen: list[tuple[str, str, Any]] = []
+
+        def look(method: str, path: str, body: Any) -> None:
+            seen.append((method, path, body))
+
+        hub.fault = look
         repo.open_issue(author="alice", title="Add")
         remote.get_issue(1).create_comment("hi")
         graphql(remote, "{viewer{login}}")
         assert [request[:2] for request in seen] == [
-            ("GET", "/repos/octo/calc/issues/1"), ("POST", "/repos/octo/calc/issues/1/comments"), ("POST", "/graphql"),
-        ]  # fmt: skip
+            ("GET", "/repos/octo/calc/issues/1"),
+            ("POST", "/repos/octo/calc/issues/1/comments"),
+            ("POST", "/graphql"),
+        ]
         assert seen[1][2] == {"body": "hi"}
 
 
@@ -901,7 +933,7 @@ class TestStrictness:
             ("POST", "/repos/octo/calc/statuses/SHA", {"state": "fine"}, "is not one of"),
         ],
     )
-    def test_what_github_does_not_know_is_a_violation(
+    def test_what_github_does_not_know_is_a_violation(  # noqa: PLR0913, PLR0917  # a table's columns
         self, hub: GitHub, repo: Repository, token: str, method: str, path: str, body: Any, word: str
     ) -> None:
         repo.open_issue(author="alice", title="Add")
@@ -940,7 +972,7 @@ class TestStrictness:
 
 
 class TestEvents:
-    def test_a_label(self, hub: GitHub, repo: Repository, tmp_path: Path) -> None:
+    def test_a_label(self, repo: Repository, tmp_path: Path) -> None:
         issue = repo.open_issue(author="mallory", title="Add", body="- [ ] x")
         made = repo.label_event(issue, "autobuild", sender="alice")
         payload = made.payload
@@ -994,5 +1026,41 @@ class TestEvents:
             for name, shape in shapes.items()
         }
         assert {name: (sum(good), len(good)) for name, good in fit.items()} == {
-            "issues": (2, 2), "issue_comment": (4, 5), "workflow_dispatch": (1, 2),
-        }  # fmt: skip
+            "issues": (2, 2),
+            "issue_comment": (4, 5),
+            "workflow_dispatch": (1, 2),
+        }
+
+
+class TestByItself:
+    def test_it_starts_from_a_seed_and_ends_when_told(self, tmp_path: Path) -> None:
+        seed = tmp_path / "seed.yaml"
+        seed.write_text(
+            """
+            repositories:
+              octo/calc:
+                files: {README.md: hello}
+                roles: {alice: write}
+                issues: [{author: alice, title: Add, labels: [autobuild]}]
+            tokens: [{login: "github-actions[bot]", repository: octo/calc, permissions: {issues: read}}]
+            """
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "simulators.github",
+            "--root",
+            str(tmp_path / "hub"),
+            "--seed",
+            str(seed),
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            started = json.loads(process.stdout.readline())
+            headers = {"Authorization": f"Bearer {started['tokens'][0]}"}
+            issue = requests.get(
+                f"{started['api']}/repos/octo/calc/issues/1", headers=headers, timeout=5
+            ).json()
+            process.terminate()
+            assert process.wait(5) == 0
+        assert (issue["title"], issue["labels"][0]["name"]) == ("Add", "autobuild")

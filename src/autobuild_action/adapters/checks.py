@@ -36,7 +36,7 @@ class Checks:
         say: Callable[[str], None],
     ) -> None:
         """``remote_head`` reads where the branch is on GitHub; ``say`` tells people what is going on."""
-        self._checks = checks
+        self.checks = checks
         self._workspace = workspace
         self._sandbox = sandbox
         self._remote_head = remote_head
@@ -44,7 +44,7 @@ class Checks:
 
     def run_all(self, commit: str) -> tuple[CheckRun, ...]:
         """Every check on one commit, each in a checkout and a session of its own."""
-        return tuple(self._run(check, commit) for check in self._checks)
+        return tuple(self._run(check, commit) for check in self.checks)
 
     def measure(self, journal: Journal, step: Measure) -> Sequence[Fact]:
         """The evidence on the step's commit."""
@@ -69,7 +69,9 @@ class Checks:
     def _run(self, check: Check, commit: str) -> CheckRun:
         session = f"check-{check.name}".replace(" ", "-")
         self._say(f"check `{check.name}`: {check.command}")
-        tree = self._workspace.prepare(SCRATCH, commit, lambda tree: self._sandbox.own(session, tree, writable=True))
+        tree = self._workspace.prepare(
+            SCRATCH, commit, lambda tree: self._sandbox.own(session, tree, writable=True)
+        )
         spec = Spec(
             session=session,
             identity=Identity.CHECK,

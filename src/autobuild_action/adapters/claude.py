@@ -1,7 +1,8 @@
 """The one module that touches the Claude Agent SDK: one fresh ``query()`` for each session.
 
 How results are read follows what was measured with SDK 0.2.184 and CLI 2.1.327: ``subtype == "success"`` proves
-nothing, an answer exists only as ``structured_output``, and the reading stops at the ``ResultMessage``.
+nothing, an answer exists only as ``structured_output``, and the stream is read to its end, since leaving it at the
+``ResultMessage`` leaves the CLI running (the public ``query()`` does not close its inner generator).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import aclosing
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ ENVIRONMENT = {
     "CLAUDE_CODE_MAX_RETRIES": "4",
     "BASH_DEFAULT_TIMEOUT_MS": "300000",
     "BASH_MAX_TIMEOUT_MS": "900000",
+    "ENABLE_TOOL_SEARCH": "false",
     "GIT_TERMINAL_PROMPT": "0",
 }
 """What every CLI of ours is started with, beside its own HOME, TMPDIR and the broker's address."""
@@ -46,7 +48,6 @@ SETTINGS = {
     "includeCoAuthoredBy": False,
     "disableAllHooks": True,
 }
-FATAL = {"authentication_failed", "billing_error", "permission_error"}
 RUN_TOOL = "mcp__autobuild__run"
 
 
@@ -86,7 +87,6 @@ class _Seen:
     """What the stream of messages told so far."""
 
     result: ResultMessage | None = None
-    fatal: str = ""
     stderr: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
 
@@ -102,11 +102,9 @@ def play(call: Call, on_event: Callable[[str, dict[str, Any]], None]) -> Answer:
     """Play one session to its end; ``on_event`` hears of every message as (kind, plain data)."""
     started = time.monotonic()
     seen = _Seen()
-    error: BaseException | None = None
+    error: Exception | None = None
     try:
         asyncio.run(_listen(call, seen, on_event))
-    except TimeoutError as exc:
-        error = exc
     except Exception as exc:  # noqa: BLE001  the SDK's own classes and anyio's groups: all mean "the CLI failed"
         error = exc
     end, why, detail = _reading(seen, error)
@@ -123,15 +121,14 @@ def play(call: Call, on_event: Callable[[str, dict[str, Any]], None]) -> Answer:
 
 
 async def _listen(call: Call, seen: _Seen, on_event: Callable[[str, dict[str, Any]], None]) -> None:
-    from claude_agent_sdk import ResultMessage, query  # noqa: PLC0415  see bundled_cli
+    from claude_agent_sdk import ResultError, ResultMessage, query  # noqa: PLC0415  see bundled_cli
 
-    async with asyncio.timeout(call.seconds), aclosing(query(prompt=call.prompt, options=_options(call, seen))) as stream:
-        async for message in stream:
-            _note(message, seen, on_event)
-            if isinstance(message, ResultMessage):
-                seen.result = message
-            if seen.result or seen.fatal:
-                break
+    with suppress(ResultError):  # follows every result that is an error; the result itself says it better
+        async with asyncio.timeout(call.seconds):
+            async for message in query(prompt=call.prompt, options=_options(call, seen)):
+                _note(message, seen, on_event)
+                if isinstance(message, ResultMessage):
+                    seen.result = message
 
 
 def _options(call: Call, seen: _Seen) -> ClaudeAgentOptions:
@@ -189,8 +186,6 @@ def _note(message: Message, seen: _Seen, on_event: Callable[[str, dict[str, Any]
     from claude_agent_sdk import AssistantMessage, SystemMessage, TextBlock, ToolUseBlock  # noqa: PLC0415
 
     if isinstance(message, SystemMessage):
-        if message.subtype == "api_retry" and message.data.get("error") in FATAL:
-            seen.fatal = str(message.data.get("error"))
         on_event("system", {"subtype": message.subtype, "data": message.data})
     elif isinstance(message, AssistantMessage):
         for block in message.content:
@@ -210,19 +205,21 @@ CUT_SHORT = {"max_turns": Why.STEPS, "budget_exhausted": Why.BUDGET}
 NO_ANSWER = {"structured_output_retry_exhausted"}
 
 
-def _reading(seen: _Seen, error: BaseException | None) -> tuple[SessionEnd, Why | None, str]:
+def _reading(seen: _Seen, error: Exception | None) -> tuple[SessionEnd, Why | None, str]:
     """How the session ended, why, and the error's own words."""
     result = seen.result
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError) and result is None:
         return SessionEnd.CUT_SHORT, Why.TIME, "the session's time was over"
-    if seen.fatal:
-        return SessionEnd.FAILED, Why.AUTH, f"the model's service answered: {seen.fatal}"
     if result is None:
         words = str(error or "the session ended without a result")
         return SessionEnd.FAILED, Why.CRASH, " ".join([words, *seen.stderr[-5:]])[:2000]
     reason = str(result.terminal_reason or "")
     if reason in CUT_SHORT:
-        return SessionEnd.CUT_SHORT, CUT_SHORT[reason], f"the session's limit of {CUT_SHORT[reason]} was reached"
+        return (
+            SessionEnd.CUT_SHORT,
+            CUT_SHORT[reason],
+            f"the session's limit of {CUT_SHORT[reason]} was reached",
+        )
     if reason in NO_ANSWER:
         return SessionEnd.COMPLETED, None, "the answer never had the asked shape"
     if result.is_error or reason != "completed":

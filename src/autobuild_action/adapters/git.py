@@ -154,7 +154,9 @@ class Git:
         """Make the git directory if it is not there."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not (self.folder / "HEAD").exists():
-            self.run("init", "--quiet", "--bare", "--template=", "--initial-branch=autobuild", str(self.folder))
+            self.run(
+                "init", "--quiet", "--bare", "--template=", "--initial-branch=autobuild", str(self.folder)
+            )
             (self.folder / "info").mkdir(exist_ok=True)
             (self.folder / "info/attributes").write_text(RAW)
 
@@ -168,7 +170,11 @@ class Git:
         """Store the files ``paths`` (below ``cwd``) just as they are; answers their ids in order."""
         plain = [path for path in paths if b"\n" not in path]
         lines = b"".join(path + b"\n" for path in plain)
-        answer = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=lines, cwd=cwd) if plain else b""
+        answer = (
+            self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=lines, cwd=cwd)
+            if plain
+            else b""
+        )
         ids = dict(zip(plain, answer.decode().split(), strict=True))
         odd = {path: self.blob((cwd / os.fsdecode(path)).read_bytes()) for path in paths if path not in ids}
         return [(ids | odd)[path] for path in paths]
@@ -213,14 +219,27 @@ class Git:
 
     def diff(self, base: str, head: str) -> str:
         """The unified diff as GitHub shows it (``-U3 -M``); what is not UTF-8 is replaced."""
-        options = ("--no-ext-diff", "--no-textconv", "--no-color", "-U3", "-M", "--src-prefix=a/", "--dst-prefix=b/")
+        options = (
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "-U3",
+            "-M",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+        )
         return self.run("diff", *options, base, head, "--").decode(errors="replace")
 
     def numstat(self, base: str, head: str) -> list[tuple[str, int, int]]:
         """Changed paths with lines added and removed (0 for binary files)."""
-        listed = self.run("diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--no-renames", base, head, "--")
+        listed = self.run(
+            "diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--no-renames", base, head, "--"
+        )
         rows = [row.split(b"\t", 2) for row in listed.split(b"\0") if row]
-        return [(path.decode(errors="backslashreplace"), _number(more), _number(less)) for more, less, path in rows]
+        return [
+            (path.decode(errors="backslashreplace"), _number(more), _number(less))
+            for more, less, path in rows
+        ]
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor, None where there is none in what was fetched."""
@@ -252,12 +271,23 @@ class Git:
         """Fetch from the remote; raises :class:`GitError` where a named ref is not there."""
         remote = self._remote.environment if self._remote else {}
         shallow = [f"--depth={depth}"] if depth else []
-        self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *shallow, self._url, *refspecs, env=remote)
+        self.run(
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            *shallow,
+            self._url,
+            *refspecs,
+            env=remote,
+        )
 
     def remote_refs(self, *patterns: str) -> dict[str, str]:
         """The remote's refs that match, with their commits."""
         remote = self._remote.environment if self._remote else {}
-        lines = self.run("ls-remote", "--quiet", "--refs", self._url, *patterns, env=remote).decode().splitlines()
+        lines = (
+            self.run("ls-remote", "--quiet", "--refs", self._url, *patterns, env=remote).decode().splitlines()
+        )
         return {ref: commit for commit, _, ref in (line.partition("\t") for line in lines)}
 
     def push(self, *updates: Update) -> None:
@@ -317,10 +347,14 @@ class Checkout:
 
         No content is read and no filter runs: attributes in the tree cannot matter.
         """
-        fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(b"\0")
+        fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(
+            b"\0"
+        )
         pairs = zip(fields[::2], fields[1::2], strict=False)
         found = [(meta.rsplit(b" ", 1)[-1], path) for meta, path in pairs]
-        return [path for state, path in found if state != b"D"], [path for state, path in found if state == b"D"]
+        return [path for state, path in found if state != b"D"], [
+            path for state, path in found if state == b"D"
+        ]
 
     def tracked(self) -> dict[bytes, bytes]:
         """The index: path to mode and object id."""
@@ -349,7 +383,9 @@ def seed(git: Git, commit: str, folder: Path, work: Path) -> None:
     store.create()
     author = Author(name="autobuild", email="autobuild@localhost")
     root = git.commit(git.tree(commit), (), "The tree as it is before this session\n", author)
-    Git(git.folder, Remote(url=str(folder))).run("push", "--quiet", "--force", str(folder), f"{root}:refs/heads/work")
+    Git(git.folder, Remote(url=str(folder))).run(
+        "push", "--quiet", "--force", str(folder), f"{root}:refs/heads/work"
+    )
     target = work / ".git"
     shutil.copytree(folder, target)
     (target / "config").write_text(
@@ -414,5 +450,7 @@ def _number(field: bytes) -> int:
 
 def _refusal(words: str) -> str:
     """The server's own lines of a failed push, without git's advice."""
-    lines = [line for line in words.splitlines() if re.match(r"\s*(remote:|!|error:|fatal:|git push failed)", line)]
+    lines = [
+        line for line in words.splitlines() if re.match(r"\s*(remote:|!|error:|fatal:|git push failed)", line)
+    ]
     return "\n".join(lines) or words

@@ -167,7 +167,9 @@ class HostSandbox:
 
     # --- ending
 
-    def _wait(self, process: subprocess.Popen[bytes], output: _Output, deadline: float, session: str) -> EndedBy:
+    def _wait(
+        self, process: subprocess.Popen[bytes], output: _Output, deadline: float, session: str
+    ) -> EndedBy:
         ended_by = EndedBy.EXIT
         while process.poll() is None:
             if output.too_much.wait(timeout=0.02):
@@ -244,7 +246,9 @@ def _kill_uid(uid: int) -> None:
         if not _lives(uid):
             return
         subprocess.run(kill, check=False, capture_output=True)  # noqa: S603  fixed program
-    raise SetupError(f"Processes of uid {uid} cannot be ended.", "This is a defect of the sandbox: please report it.")
+    raise SetupError(
+        f"Processes of uid {uid} cannot be ended.", "This is a defect of the sandbox: please report it."
+    )
 
 
 def _lives(uid: int) -> bool:

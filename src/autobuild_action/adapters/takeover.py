@@ -45,7 +45,12 @@ target/
 """
 """What building and testing leaves behind, ignored unless the project's own rules say otherwise."""
 
-SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +135,9 @@ class _Sorting:
             self.links.append((path, target))
 
     def _one_too_many(self) -> str | None:
-        return f"more than {paths.MOST_FILES} files in one turn" if len(self.files) >= paths.MOST_FILES else None
+        return (
+            f"more than {paths.MOST_FILES} files in one turn" if len(self.files) >= paths.MOST_FILES else None
+        )
 
 
 def _file_refusal(path: bytes, full: bytes, state: os.stat_result) -> str | None:
@@ -153,7 +160,9 @@ def _walk(handle: int, sorting: _Sorting, prefix: bytes = b"", depth: int = 0) -
         path = prefix + name
         if name == b".git":
             if prefix:
-                sorting.refuse(path, "a nested repository's own folder; its files are taken as ordinary files")
+                sorting.refuse(
+                    path, "a nested repository's own folder; its files are taken as ordinary files"
+                )
         elif not is_folder:
             yield path
         elif depth >= DEEPEST:
@@ -186,4 +195,3 @@ def _not_ignored(git: Git, base: str, candidates: list[bytes]) -> list[bytes]:
                 (tree / path).write_bytes(git.read(base, path) or b"")
         ignored = git.ignored(candidates, tree, rules)
     return [path for path in candidates if path not in ignored]
-
