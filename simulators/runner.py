@@ -97,7 +97,12 @@ class Runner:
         job = self.folder / f"job-{self.jobs}"
         environment = self.environment(event, job, inputs or {})
         process = subprocess.Popen(
-            entry, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=job
+            entry,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=job,
         )
         lines = []
         with process:

@@ -44,9 +44,7 @@ def sow(hub: GitHub, seed: Mapping[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m simulators.github", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m simulators.github", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--root", type=Path, required=True, help="folder for the bare repositories")
     parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; any free one unless given")
     parser.add_argument("--seed", type=Path, help="YAML: users, repositories, tokens")

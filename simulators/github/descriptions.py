@@ -98,9 +98,7 @@ def route(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
 
 def event(name: str) -> Shape:
     """The payload of a webhook, such as `issues-labeled`."""
-    return Shape(
-        _description()["x-webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    )
+    return Shape(_description()["x-webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"])
 
 
 def _operation(method: str, template: str, found: Json) -> Operation:
@@ -111,14 +109,10 @@ def _operation(method: str, template: str, found: Json) -> Operation:
         method=method.upper(),
         template=template,
         parameters={p["name"]: p["schema"] for p in parameters if p["in"] == "query"},
-        integers=frozenset(
-            p["name"] for p in parameters if p["in"] == "path" and p["schema"]["type"] == "integer"
-        ),
+        integers=frozenset(p["name"] for p in parameters if p["in"] == "path" and p["schema"]["type"] == "integer"),
         body=Shape(_closed(_schema(body))) if body else None,
         body_required=body.get("required", False),
-        answers={
-            code: Shape(_schema(answer)) if answer else None for code, answer in found["responses"].items()
-        },
+        answers={code: Shape(_schema(answer)) if answer else None for code, answer in found["responses"].items()},
     )
 
 
@@ -145,9 +139,7 @@ def complete(schema: Json, value: Json, origin: str) -> Json:
         return value
     properties = chosen.get("properties", {})
     missing = {
-        name: _neutral(properties.get(name, {}), origin)
-        for name in chosen.get("required", ())
-        if name not in value
+        name: _neutral(properties.get(name, {}), origin) for name in chosen.get("required", ()) if name not in value
     }
     return {
         **missing,

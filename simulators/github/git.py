@@ -114,9 +114,7 @@ class Git:
     def __call__(self, *args: str, stdin: bytes = b"") -> str:
         return self.raw(*args, stdin=stdin).decode(errors="surrogateescape").strip()
 
-    def commit(
-        self, ref: str, files: Mapping[str, str | bytes | None], *, message: str, author: str = PERSON
-    ) -> str:
+    def commit(self, ref: str, files: Mapping[str, str | bytes | None], *, message: str, author: str = PERSON) -> str:
         """A commit on top of `ref`, or a first one; None deletes a file, a `#!` makes it executable."""
         parent = self.resolve(ref)
         start = [
@@ -163,9 +161,7 @@ class Git:
         """Path -> text of every file of a commit."""
         listing = [line.split("\t", 1) for line in self("ls-tree", "-r", "-z", revision).split("\0") if line]
         blobs = [(path, meta.split()[2]) for meta, path in listing if meta.split()[1] == "blob"]
-        return {
-            path: self.raw("cat-file", "blob", sha).decode(errors="surrogateescape") for path, sha in blobs
-        }
+        return {path: self.raw("cat-file", "blob", sha).decode(errors="surrogateescape") for path, sha in blobs}
 
     def _diff(self, base: str, head: str) -> tuple[ChangedFile, ...]:
         """The changes of base...head as the page "Files changed" has them."""
@@ -182,9 +178,7 @@ class Git:
             path = fields.pop(0) if meta[4][0] == "R" else previous
             section = sections.pop(0)
             kind = STATUS[meta[4][0]]
-            changed.append(
-                ChangedFile(path=path, previous=previous, status=kind, blob=meta[3], hunks=hunks(section))
-            )
+            changed.append(ChangedFile(path=path, previous=previous, status=kind, blob=meta[3], hunks=hunks(section)))
         return tuple(changed)
 
 

@@ -88,16 +88,12 @@ def http_backend(repo: Repository, request: GitRequest, rest: str) -> Answer:
         "REMOTE_ADDR": "127.0.0.1",
         "REQUEST_METHOD": request.method,
     }
-    env |= {
-        variable: request.headers[name] for name, variable in PASSED_ON.items() if name in request.headers
-    }
+    env |= {variable: request.headers[name] for name, variable in PASSED_ON.items() if name in request.headers}
     if request.token:
         env["REMOTE_USER"] = request.token.user.login
         if request.token.permissions is not None and not request.token.grants("workflows", "write"):
             env["SIMULATOR_REFUSES_WORKFLOWS"] = "1"
-    done = subprocess.run(
-        ["git", "http-backend"], input=request.data, capture_output=True, env=env, check=False
-    )
+    done = subprocess.run(["git", "http-backend"], input=request.data, capture_output=True, env=env, check=False)
     head, _, body = done.stdout.partition(b"\r\n\r\n")
     fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if line)
     status = int(fields.pop("Status", "200").split()[0])

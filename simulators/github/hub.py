@@ -63,9 +63,7 @@ class GitHub:
         return self._person(login, "Bot", id)
 
     def _person(self, login: str, kind: Literal["User", "Bot"], given: int | None) -> User:
-        found = self.users.get(login) or User(
-            id=given or self.next_id(), created_at=self.now(), login=login, kind=kind
-        )
+        found = self.users.get(login) or User(id=given or self.next_id(), created_at=self.now(), login=login, kind=kind)
         return self.users.setdefault(login, found)
 
     def repository(
@@ -83,17 +81,13 @@ class GitHub:
         git.create(default_branch)
         if files:
             git.commit(f"refs/heads/{default_branch}", files, message="Start")
-        repo = Repository(
-            self, self.user(owner), name, git=git, private=private, default_branch=default_branch
-        )
+        repo = Repository(self, self.user(owner), name, git=git, private=private, default_branch=default_branch)
         for login, role in (roles or {}).items():
             repo.roles[self.user(login).login] = role
         self.repositories[full_name.lower()] = repo
         return repo
 
-    def token(
-        self, login: str, repo: Repository | None = None, *, permissions: Mapping[str, str] | None = None
-    ) -> str:
+    def token(self, login: str, repo: Repository | None = None, *, permissions: Mapping[str, str] | None = None) -> str:
         """A bot's has the permissions named, for that repository; a person's may do what the person may."""
         user = self.users[login]
         given = dict(permissions or {}) if user.kind == "Bot" or permissions is not None else None

@@ -191,9 +191,7 @@ def own_comment(call: Call) -> Comment:
 
 
 def may_edit(call: Call) -> bool:
-    return call.token is not None and (
-        call.token.permissions is not None or call.repo.allows(call.user, "write")
-    )
+    return call.token is not None and (call.token.permissions is not None or call.repo.allows(call.user, "write"))
 
 
 def check_length(body: str | None, resource: str) -> None:

@@ -23,10 +23,7 @@ def list_pulls(call: Call) -> Answer:
         if state in (pull.state, "all")
         and base in (None, pull.base)
         # without an owner GitHub ignores the filter
-        and (
-            not branch
-            or (pull.head == branch and (pull.fork or call.repo.owner.login).lower() == owner.lower())
-        )
+        and (not branch or (pull.head == branch and (pull.fork or call.repo.owner.login).lower() == owner.lower()))
     ]
     return listed(call, found if call.query.get("direction", "desc") == "asc" else found[::-1], render.pull)
 
@@ -59,9 +56,7 @@ def check_ends(repo: Repository, head: str, base: str) -> None:
     base_sha, head_sha = (repo.git.resolve(f"refs/heads/{branch}") for branch in (base, head))
     if not base_sha or not head_sha:
         raise refusals.invalid("PullRequest", "invalid", "head" if base_sha else "base")
-    if any(
-        not pull.fork and (pull.head, pull.base, pull.state) == (head, base, "open") for pull in repo.pulls
-    ):
+    if any(not pull.fork and (pull.head, pull.base, pull.state) == (head, base, "open") for pull in repo.pulls):
         raise refusals.pull_exists(repo.owner.login, head)
     if not repo.git.commits(base_sha, head_sha):
         raise refusals.no_commits_between(base, head)

@@ -68,9 +68,7 @@ def unprocessable(error: str) -> Refusal:
 def body_too_long(resource: str) -> Refusal:
     """facts/github.md §4: comments say `data`, issues and pull requests `body`."""
     if resource == "IssueComment":
-        return invalid(
-            resource, "unprocessable", "data", f"Body is too long (maximum is {MAXIMUM_BODY} characters)"
-        )
+        return invalid(resource, "unprocessable", "data", f"Body is too long (maximum is {MAXIMUM_BODY} characters)")
     return invalid(resource, "custom", "body", f"body is too long (maximum is {MAXIMUM_BODY} characters)")
 
 
@@ -132,9 +130,7 @@ def pending_review() -> Refusal:
 def unresolved(faults: Sequence[str]) -> Refusal:
     """Comments outside the diff, all faults in one string (QwenLM/qwen-code#6711)."""
     *first, last = faults
-    joined = (
-        " and ".join([", ".join(first), last]) if len(first) == 1 else ", and ".join([", ".join(first), last])
-    )
+    joined = " and ".join([", ".join(first), last]) if len(first) == 1 else ", and ".join([", ".join(first), last])
     return unprocessable(joined if first else last)
 
 

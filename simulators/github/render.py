@@ -357,9 +357,7 @@ def commit(repo: Repository, sha: str) -> Json:
     """A commit as lists and comparisons have it."""
     form = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
     tree, parents, *who, message = repo.git("show", "-s", f"--format={form}", sha).split("\0")
-    author, committer = (
-        dict(zip(("name", "email", "date"), part, strict=True)) for part in (who[:3], who[3:])
-    )
+    author, committer = (dict(zip(("name", "email", "date"), part, strict=True)) for part in (who[:3], who[3:]))
     url, git_url = f"{api(repo)}/commits", f"{api(repo)}/git"
     return {
         "sha": sha,
@@ -370,8 +368,7 @@ def commit(repo: Repository, sha: str) -> Json:
         "author": None,
         "committer": None,
         "parents": [
-            {"sha": one, "url": f"{url}/{one}", "html_url": f"{repo.url}/commit/{one}"}
-            for one in parents.split()
+            {"sha": one, "url": f"{url}/{one}", "html_url": f"{repo.url}/commit/{one}"} for one in parents.split()
         ],
         "commit": {
             "author": author,

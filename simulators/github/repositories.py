@@ -149,9 +149,7 @@ def get_ref(call: Call) -> Json:
 def list_matching_refs(call: Call) -> Json:
     prefix = f"refs/{call.parameters['ref']}"
     return [
-        render.reference(call.repo, ref, sha)
-        for ref, sha in call.repo.git.refs().items()
-        if ref.startswith(prefix)
+        render.reference(call.repo, ref, sha) for ref, sha in call.repo.git.refs().items() if ref.startswith(prefix)
     ]
 
 

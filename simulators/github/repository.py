@@ -197,9 +197,7 @@ class Repository(Thing):
         if body is not None:
             issue.edit(body, when)
         if title is not None and title != issue.title:
-            rename = Rename(
-                id=self.hub.next_id(), created_at=when, user=user, previous=issue.title, current=title
-            )
+            rename = Rename(id=self.hub.next_id(), created_at=when, user=user, previous=issue.title, current=title)
             issue.renames.append(rename)
             issue.title, issue.updated_at = title, when
 

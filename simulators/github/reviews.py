@@ -109,9 +109,7 @@ def add_thread(call: Call, where: Place, body: str, review: Review | None) -> Re
 @endpoint("pulls/list-reviews", "pull_requests")
 def list_reviews(call: Call) -> Answer:
     visible = [
-        review
-        for review in call.pull.reviews
-        if review.state != "PENDING" or (call.token and review.user is call.user)
+        review for review in call.pull.reviews if review.state != "PENDING" or (call.token and review.user is call.user)
     ]
     return listed(call, visible, lambda repo, review: render.review(repo, call.pull.number, review))
 
@@ -124,9 +122,7 @@ def get_review(call: Call) -> Json:
 @endpoint("pulls/list-comments-for-review", "pull_requests")
 def list_comments_of_review(call: Call) -> Answer:
     review = the_review(call)
-    return listed_comments(
-        call, [comment for comment in call.pull.review_comments if comment.review is review]
-    )
+    return listed_comments(call, [comment for comment in call.pull.review_comments if comment.review is review])
 
 
 @endpoint("pulls/list-review-comments", "pull_requests")

@@ -142,13 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _send(self, answer: Answer) -> None:
-        raw = (
-            answer.body
-            if isinstance(answer.body, bytes)
-            else b""
-            if answer.body is None
-            else _text(answer.body)
-        )
+        raw = answer.body if isinstance(answer.body, bytes) else b"" if answer.body is None else _text(answer.body)
         self.send_response(answer.status)
         for name, value in {"Content-Type": "application/json; charset=utf-8", **answer.headers}.items():
             self.send_header(name, value)
@@ -171,9 +165,7 @@ def _text(body: object) -> bytes:
 class Exchange:
     """One request and what becomes of it."""
 
-    def __init__(
-        self, server: _Server, method: str, target: str, headers: Mapping[str, str], data: bytes
-    ) -> None:
+    def __init__(self, server: _Server, method: str, target: str, headers: Mapping[str, str], data: bytes) -> None:
         self.hub, self.wait = server.hub, server.ending.wait
         self.method, self.target, self.data = method, target, data
         self.headers = {name.lower(): value for name, value in headers.items()}
@@ -198,9 +190,7 @@ class Exchange:
             answer = self._tried(token)
         if fault:
             self.wait(fault.delay)
-            answer = Answer(
-                0 if fault.drop else fault.status, fault.body, dict(fault.headers), answer.template
-            )
+            answer = Answer(0 if fault.drop else fault.status, fault.body, dict(fault.headers), answer.template)
         self._note(answer, token, path)
         return None if answer.status == 0 else answer
 
@@ -208,9 +198,7 @@ class Exchange:
         try:
             return self._answer(token)
         except Exception:  # noqa: BLE001  # a bug of the simulator must reach the test, not only a thread's stderr
-            self.hub.violations.append(
-                f"{self.method} {self.path}: the simulator broke\n{traceback.format_exc()}"
-            )
+            self.hub.violations.append(f"{self.method} {self.path}: the simulator broke\n{traceback.format_exc()}")
             return Answer(500, {"message": "Server Error"})
 
     def _answer(self, token: Token | None) -> Answer:

@@ -171,18 +171,14 @@ def operation(full: Json, described: Json) -> Json:
 
     def resolved(parameter: Json) -> Json:
         found = (
-            full["components"]["parameters"][parameter["$ref"].rpartition("/")[2]]
-            if "$ref" in parameter
-            else parameter
+            full["components"]["parameters"][parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
         )
         return {key: slim(found[key]) for key in ("name", "in", "required", "schema") if key in found}
 
     out = {
         "operationId": described["operationId"],
         "parameters": [resolved(parameter) for parameter in described.get("parameters", [])],
-        "responses": {
-            code: content(answer) for code, answer in described["responses"].items() if code.startswith("2")
-        },
+        "responses": {code: content(answer) for code, answer in described["responses"].items() if code.startswith("2")},
     }
     if "requestBody" in described:
         out["requestBody"] = {
@@ -200,8 +196,7 @@ def openapi(full: Json) -> Json:
     }
     names = [f"{event.replace('_', '-')}{'-' + action if action else ''}" for event, action in EVENTS.items()]
     hooks = {
-        name: {"post": {"requestBody": content(full["x-webhooks"][name]["post"]["requestBody"])}}
-        for name in names
+        name: {"post": {"requestBody": content(full["x-webhooks"][name]["post"]["requestBody"])}} for name in names
     }
     schemas: dict[str, Json] = {}
     waiting = list(references([paths, hooks]))
@@ -285,18 +280,14 @@ def named_types(node: Node) -> Iterator[str]:
 def examples(full: Json) -> Json:
     """The official payloads of the three events that may start a run."""
     return {
-        event["name"]: [
-            example for example in event["examples"] if example.get("action") == EVENTS[event["name"]]
-        ]
+        event["name"]: [example for example in event["examples"] if example.get("action") == EVENTS[event["name"]]]
         for event in full
         if event["name"] in EVENTS
     }
 
 
 def write(name: str, value: Json) -> None:
-    (DATA / name).write_text(
-        json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True) + "\n"
-    )
+    (DATA / name).write_text(json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def main(openapi_dir: Path, graphql_dir: Path, examples_dir: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from autobuild_action import text, words
 
 if TYPE_CHECKING:
-    from autobuild_action.model import Reason
+    from autobuild_action.model import Limits, Reason
 
 COMMANDS = (
     ("`/autobuild retry`", "go on from the last commit, with as many turns again"),
@@ -43,8 +43,8 @@ def unknown_command(verb: str, label: str) -> str:
 def already_running(url: str) -> str:
     """Another run works on this issue."""
     return (
-        f"This issue is being worked on already: [see the run]({url}). Nothing was started. "
-        "What you wrote is not lost: ask again when that run has ended."
+        f"This issue is being worked on already: [see the run]({url}). "
+        "Nothing new was started; ask again when that run has ended."
     )
 
 
@@ -119,3 +119,14 @@ def nothing_to_retry(label: str) -> str:
 def review_not_requested(login: str) -> str:
     """GitHub would not request a review from the person who started the run."""
     return f"A review could not be requested from {text.code(login, 60)}; everything else is in place."
+
+
+def dry_run_plan(branch: str, base_commit: str, limits: Limits) -> tuple[str, ...]:
+    """What a run would do, for the log of a dry run."""
+    return (
+        f"branch {branch} from {base_commit}, at most {limits.max_turns} turns and {limits.budget_usd:.2f} USD",
+        "at the start: lease and journal (refs/autobuild/…), a reaction, a status comment, the label autobuild:running",
+        "each turn: one commit, pushed at once; the checks; one review and one commit status",
+        "after the first turn: the pull request, unless it waits for the approval",
+        "at the end: the pull request opened for review, or a report; label, commit status, outputs",
+    )

@@ -24,6 +24,13 @@ TAIL = 2000
 """Characters of a failing check's output."""
 
 
+_ASKED = {
+    Reason.NEEDS_CLARIFICATION: ("What is unclear", Category.AMBIGUOUS_REQUIREMENT),
+    Reason.UNSAFE_REQUEST: ("What looks unsafe", Category.UNSAFE_REQUEST),
+}
+"""The ends that are about some of the issues alone; these come first."""
+
+
 def report(journal: Journal, place: Place) -> str:
     """The report on the last attempt, which has ended."""
     parts = report_parts(journal, place)
@@ -42,9 +49,10 @@ def report_parts(journal: Journal, place: Place) -> list[str]:
     parts = [
         f"### {words.REASON[ended.reason].headline}",
         _what(attempt, ended),
+        _last_issues(attempt, ended, place) if ended.reason in _ASKED else "",
         _work(journal, place),
         _next(journal, attempt, ended),
-        _last_issues(attempt, ended, place),
+        _last_issues(attempt, ended, place) if ended.reason not in _ASKED else "",
         _faults(attempt, ended),
         _open_criteria(attempt),
         _recurring(journal),
@@ -57,7 +65,11 @@ def report_parts(journal: Journal, place: Place) -> list[str]:
 
 def _what(attempt: Attempt, ended: Ended) -> str:
     meaning = tables.fill(words.REASON[ended.reason].meaning, attempt)
-    return "\n\n".join(part for part in (meaning, text.block(ended.detail, 2000)) if part)
+    detail = text.block(ended.detail, 2000)
+    if detail and "\n" not in detail:
+        detail = f"_Details:_ {detail}"
+    shown = (meaning, detail) if not _faults(attempt, ended) else (meaning,)
+    return "\n\n".join(part for part in shown if part)
 
 
 def _work(journal: Journal, place: Place) -> str:
@@ -89,23 +101,15 @@ def _last_issues(attempt: Attempt, ended: Ended, place: Place) -> str:
     if turn is None:
         return ""
     title, issues = _asked(turn, ended.reason)
-    shown = [
-        f"{number}. {_listed(issue, place, turn)}" for number, issue in enumerate(issues[:MOST_ISSUES], 1)
-    ]
+    shown = [f"{number}. {_listed(issue, place, turn)}" for number, issue in enumerate(issues[:MOST_ISSUES], 1)]
     more = len(issues) - MOST_ISSUES
-    return f"#### {title}\n\n" + "\n".join(
-        [*shown, *([f"\n{more} more are in the review."] if more > 0 else [])]
-    )
+    return f"#### {title}\n\n" + "\n".join([*shown, *([f"\n{more} more are in the review."] if more > 0 else [])])
 
 
 def _asked(turn: Turn, reason: Reason) -> tuple[str, list[Issue]]:
-    special = {
-        Reason.NEEDS_CLARIFICATION: ("What is unclear", Category.AMBIGUOUS_REQUIREMENT),
-        Reason.UNSAFE_REQUEST: ("What looks unsafe", Category.UNSAFE_REQUEST),
-    }
-    if reason not in special:
+    if reason not in _ASKED:
         return f"What turn {turn.number} left to fix", list(turn.must_fix)
-    title, category = special[reason]
+    title, category = _ASKED[reason]
     return title, [issue for issue in turn.must_fix if issue.category is category]
 
 
@@ -151,9 +155,7 @@ def _recurring(journal: Journal) -> str:
     rows = [_recurring_row(print_, turns) for print_, turns in seen.items() if len(turns) > 1]
     if not rows:
         return ""
-    return "#### What keeps coming back\n\n" + text.table(
-        ("kind", "where", "criterion", "attempt.turn"), rows[:20]
-    )
+    return "#### What keeps coming back\n\n" + text.table(("kind", "where", "criterion", "attempt.turn"), rows[:20])
 
 
 def _recurring_row(fingerprint: tuple[str, str | None, str | None], turns: list[str]) -> tuple[str, ...]:

@@ -129,9 +129,7 @@ class Checks:
         faults: list[str] = []
         checks = [_check(item, f"(item {number})", faults) for number, item in enumerate(value, start=1)]
         names = [check.name.casefold() for check in checks if check is not None]
-        faults.extend(
-            f"has two checks named {code(name)}" for name in sorted(set(names)) if names.count(name) > 1
-        )
+        faults.extend(f"has two checks named {code(name)}" for name in sorted(set(names)) if names.count(name) > 1)
         if faults:
             raise _FaultsError(*faults)
         return tuple(check for check in checks if check is not None)
@@ -248,8 +246,7 @@ SETTINGS = (
         default="",
         place=Place.SECRET,
         description=(
-            "Token of a Claude subscription, made with `claude setup-token`. Give this or "
-            "`anthropic-api-key`."
+            "Token of a Claude subscription, made with `claude setup-token`. Give this or `anthropic-api-key`."
         ),
     ),
     Setting(
@@ -287,8 +284,7 @@ SETTINGS = (
         kind=Whole(low=5, high=350),
         default=75,
         description=(
-            "Time for the whole run. Keep it below the `timeout-minutes` of the job, so that the run "
-            "can still report."
+            "Time for the whole run. Keep it below the `timeout-minutes` of the job, so that the run can still report."
         ),
     ),
     Setting(
@@ -342,17 +338,14 @@ SETTINGS = (
         kind=Choice(of=Mode),
         default=Mode.TDD,
         description=(
-            "How the Player works. `tdd` writes a failing test before the code, `standard` leaves the "
-            "order open."
+            "How the Player works. `tdd` writes a failing test before the code, `standard` leaves the order open."
         ),
     ),
     Setting(
         name="strictness",
         kind=Choice(of=Strictness),
         default=Strictness.STANDARD,
-        description=(
-            "How the Coach judges. With `strict` a `should_fix` issue stands in the way of an approval too."
-        ),
+        description=("How the Coach judges. With `strict` a `should_fix` issue stands in the way of an approval too."),
     ),
     Setting(
         name="isolation",

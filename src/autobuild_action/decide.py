@@ -51,9 +51,7 @@ def _implement(attempt: Attempt, number: int, seconds_left: float) -> Step:
     limits = attempt.started.limits
     if number > limits.max_turns:
         return Outcome(reason=Reason.MAX_TURNS)
-    return _exhausted(attempt, seconds_left) or Implement(
-        turn=number, budget_usd=PLAYER_SHARE * _left(attempt)
-    )
+    return _exhausted(attempt, seconds_left) or Implement(turn=number, budget_usd=PLAYER_SHARE * _left(attempt))
 
 
 def _after_failed_player(attempt: Attempt, turn: Turn, seconds_left: float) -> Step:
@@ -83,9 +81,7 @@ def _failure(tries: tuple[PlayerEnded, ...] | tuple[Judged, ...], reason: Reason
         return Outcome(reason=Reason.AUTH, detail=session.detail)
     if len(tries) < TRIES:
         return None
-    return Outcome(
-        reason=Reason.MODEL_UNAVAILABLE if _unavailable(session) else reason, detail=_words(tries[-1])
-    )
+    return Outcome(reason=Reason.MODEL_UNAVAILABLE if _unavailable(session) else reason, detail=_words(tries[-1]))
 
 
 def _unavailable(session: Session) -> bool:
@@ -100,9 +96,7 @@ def _words(last: PlayerEnded | Judged) -> str:
 def _end(attempt: Attempt, turn: Turn) -> Outcome | None:
     decided = turn.decided
     if decided and any(rule.owner is Owner.WORLD and not rule.held for rule in decided.rules):
-        return Outcome(
-            reason=Reason.SUPERSEDED, detail="The branch was moved by somebody else during the run."
-        )
+        return Outcome(reason=Reason.SUPERSEDED, detail="The branch was moved by somebody else during the run.")
     if decided and decided.decision is Decision.APPROVE:
         return Outcome(reason=Reason.APPROVED)
     categories = {issue.category for issue in turn.must_fix}

@@ -44,7 +44,7 @@ def _python(paths: Collection[str], read: Callable[[str], str]) -> str | None:
         return PYTEST
     return (
         PYTEST
-        if any(re.search(r"^\s*(import|from) pytest", read(path), re.M) for path in tests[:50])
+        if any(re.search(r"^\s*(import|from) pytest", read(path), re.MULTILINE) for path in tests[:50])
         else UNITTEST
     )
 
@@ -64,4 +64,4 @@ def _simple(paths: Collection[str]) -> str | None:
 
 
 def _make(paths: Collection[str], read: Callable[[str], str]) -> str | None:
-    return "make test" if "Makefile" in paths and re.search(r"^test:", read("Makefile"), re.M) else None
+    return "make test" if "Makefile" in paths and re.search(r"^test:", read("Makefile"), re.MULTILINE) else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from autobuild_action.journal import unstructure
+from autobuild_action.text import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,10 +20,11 @@ MOST_ENTRIES = 20
 """What long lists are cut to where the JSON would be longer."""
 SCHEMA = 1
 
-_NOT_PLAIN = re.compile(  # controls, hidden characters and lone surrogates: spelt out, so that nothing hides
-    "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ud800-\udfff]"
-)
+_SPELT_OUT = {  # hidden characters, controls and lone surrogates: the same JSON, and nothing hides in it
+    code: json.dumps(chr(code))[1:-1]
+    for first, last in (*HIDDEN, (0x7F, 0x9F), (0x2028, 0x2029), (0xD800, 0xDFFF), (0xFFFE, 0xFFFF))
+    for code in range(first, last + 1)
+}
 
 
 def dumps(journal: Journal, attempt: Attempt, turn: Turn, limit: int = MOST) -> str:
@@ -84,7 +85,7 @@ def _diff(diff: dict[str, Any]) -> dict[str, Any]:
 
 def _json(document: dict[str, Any], indent: int | None = 1) -> str:
     made = json.dumps(document, ensure_ascii=False, indent=indent)
-    made = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", made)
+    made = made.translate(_SPELT_OUT)
     return made.replace("<!--", "\\u003c!--").replace("```", "\\u0060\\u0060\\u0060")
 
 
@@ -202,14 +203,11 @@ def _least(document: dict[str, Any]) -> str:
     """What is never left out: the decision, each criterion's state, each issue by its place."""
     names = ("id", "severity", "category", "criterion", "line")
     verdict = document["verdict"]
-    issues = [
-        {name: issue[name] for name in names} for issue in verdict["issues"] + document["gate"]["issues"]
-    ]
+    issues = [{name: issue[name] for name in names} for issue in verdict["issues"] + document["gate"]["issues"]]
     least = {name: document[name] for name in ("schema", "journal", "attempt", "turn", "commit", "decision")}
     states = {ruling["id"]: ruling["status"] for ruling in verdict["criteria"]}
     cut = ["everything but the decision, the criteria's states and the issues' ids and kinds"]
     return _json(
-        least
-        | {"verdict": {"decision": verdict["decision"], "criteria": states, "issues": issues}, "cut": cut},
+        least | {"verdict": {"decision": verdict["decision"], "criteria": states, "issues": issues}, "cut": cut},
         indent=None,
     )

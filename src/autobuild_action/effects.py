@@ -121,14 +121,14 @@ def _wanted(journal: Journal) -> Iterator[Effect]:
     yield from _pull_request(journal, attempt)
     yield from _reviews(journal, attempt)
     if number(journal) and attempt.turns:
-        yield Bring(what=State.PULL_REQUEST, version=f"{_moment(attempt)}/pull-request")
+        yield Bring(what=State.PULL_REQUEST, version=f"{moment(attempt)}/pull-request")
     if ended and ended.result is Result.APPROVED:
         yield from _approved(journal, attempt)
     if ended and ended.result in (Result.BLOCKED, Result.FAILED):
         yield Create(what=Creation.REPORT, key=f"{n}/0/{Creation.REPORT}")
         if attempt.head:
             yield Bring(what=State.COMMIT_STATUS, version=f"{n}/ended/commit-status")
-    yield Bring(what=State.STATUS, version=f"{_moment(attempt)}/status")
+    yield Bring(what=State.STATUS, version=f"{moment(attempt)}/status")
 
 
 def _pull_request(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
@@ -161,17 +161,13 @@ def _approved(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
         yield Create(what=Creation.APPROVED, key=f"{attempt.number}/0/{Creation.APPROVED}")
 
 
-def _moment(attempt: Attempt) -> str:
-    """The moments at which texts change: twice a turn at most."""
+def moment(attempt: Attempt) -> str:
+    """The moment whose state the texts show: it changes twice a turn at most."""
     if attempt.ended:
         return f"{attempt.number}/ended"
     turn = attempt.turns[-1] if attempt.turns else None
     if turn is None:
         return f"{attempt.number}/0/started"
     if turn.change is None:  # a session that failed shows nothing new
-        return (
-            f"{attempt.number}/{turn.number - 1}/decided"
-            if turn.number > 1
-            else f"{attempt.number}/0/started"
-        )
+        return f"{attempt.number}/{turn.number - 1}/decided" if turn.number > 1 else f"{attempt.number}/0/started"
     return f"{attempt.number}/{turn.number}/{'decided' if turn.decided or turn.idle else 'changed'}"

@@ -156,9 +156,7 @@ def _commented(payload: Mapping[str, object]) -> Request:
     snapshot, on_pull_request = _snapshot(payload), _on_pull_request(payload)
     text, why = _command(body[begin.end() :])
     if why is not None:
-        return Help(
-            number=snapshot.number, on_pull_request=on_pull_request, sender=sender, trigger=trigger, why=why
-        )
+        return Help(number=snapshot.number, on_pull_request=on_pull_request, sender=sender, trigger=trigger, why=why)
     return Retry(
         number=snapshot.number,
         on_pull_request=on_pull_request,

@@ -130,16 +130,12 @@ def _row(command: str, claimed: CheckResult, commands: Sequence[str], runs: Sequ
     claim = f"`{command}` {claimed}"
     check = next((run for run in runs if _squeezed(run.command) == _squeezed(command)), None)
     if not any(_traces(command, executed) for executed in commands):
-        return AuditRow(
-            claim=claim, measured="the session ran no such command", result=AuditResult.CONTRADICTED
-        )
+        return AuditRow(claim=claim, measured="the session ran no such command", result=AuditResult.CONTRADICTED)
     if check is None or check.result is CheckResult.ABSENT:
         return AuditRow(claim=claim, measured="no check measures just this", result=AuditResult.UNPROVED)
     same = check.result is claimed
     result = AuditResult.CONFIRMED if same else AuditResult.CONTRADICTED
-    return AuditRow(
-        claim=claim, measured=f"the check `{check.name}` {check.result}: {check.why}", result=result
-    )
+    return AuditRow(claim=claim, measured=f"the check `{check.name}` {check.result}: {check.why}", result=result)
 
 
 def _traces(claimed: str, executed: str) -> bool:

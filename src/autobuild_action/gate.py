@@ -141,9 +141,7 @@ def _line_exists(ref: str, lines: Mapping[str, int]) -> bool:
 # --- the Player's and the world's rules -------------------------------------------------------------
 
 
-def weigh(
-    attempt: Attempt, turn: Turn, verdict: Verdict, measured: Measured, *, remote_head: str | None
-) -> Decided:
+def weigh(attempt: Attempt, turn: Turn, verdict: Verdict, measured: Measured, *, remote_head: str | None) -> Decided:
     """The decision on a turn: `approve` only if the verdict says so and every rule holds."""
     player = tuple(_player_rules(attempt, turn, verdict, measured))
     world = Rule(
@@ -158,9 +156,7 @@ def weigh(
         turn=turn.number,
         decision=Decision.APPROVE if approve else Decision.FEEDBACK,
         rules=rules,
-        issues=tuple(
-            _gate_issue(attempt, turn, rule) for rule in player if not rule.held and rule.name in _CATEGORY
-        ),
+        issues=tuple(_gate_issue(attempt, turn, rule) for rule in player if not rule.held and rule.name in _CATEGORY),
     )
 
 

@@ -40,19 +40,10 @@ class Answer:
     text: str
 
 
-def admit(
-    journal: Journal | None,
-    *,
-    place: Place,
-    pull: PullState,
-    retry: bool,
-    text: str,
-    contract_changed: bool,
-    moved: bool,
-) -> Start | GoOn | Answer:
-    """The meaning of a label (or dispatch) or of a ``retry`` with its ``text``.
+def admit(journal: Journal | None, *, place: Place, pull: PullState, retry: bool, news: bool) -> Start | GoOn | Answer:
+    """The meaning of a ``retry``, or of a label or dispatch.
 
-    ``moved`` is true where people pushed to the branch since our last commit.
+    ``news`` is true where there is something new to work on: a text, an edited contract, people's commits.
     """
     if journal is None or not journal.attempts:
         return Start()
@@ -68,4 +59,4 @@ def admit(
     url = place.pull(number) if number else place.compare(journal.base, journal.branch)
     if not retry:
         return Answer(text=answers.already_approved(url))
-    return Start() if text or contract_changed or moved else Answer(text=answers.nothing_new(url))
+    return Start() if news else Answer(text=answers.nothing_new(url))

@@ -23,9 +23,7 @@ def commentable(diff: str) -> Mapping[str, tuple[range, ...]]:
         return {}
     return {
         file.path: tuple(
-            range(hunk.target_start, hunk.target_start + hunk.target_length)
-            for hunk in file
-            if hunk.target_length
+            range(hunk.target_start, hunk.target_start + hunk.target_length) for hunk in file if hunk.target_length
         )
         for file in files
         if not file.is_removed_file

@@ -13,8 +13,9 @@ from autobuild_action.decide import decide
 from autobuild_action.model import Implement, Judge, Measure, Outcome, Weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from autobuild_action.model import Fact
     from autobuild_action.ports import Checker, Coach, Log, Player, Publisher
 
 
@@ -35,6 +36,7 @@ def play(run: Run) -> Outcome:
     while True:
         run.publisher.show(run.log)
         journal = run.log.journal
+        facts: Sequence[Fact]
         match decide(journal.attempt, seconds_left=run.seconds_left()):
             case Implement() as step:
                 facts = run.player.implement(journal, step)  # the session, and the commit made of its tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003  the journal's codec reads the annotations
+from datetime import datetime
 from enum import StrEnum
 
 

@@ -186,9 +186,7 @@ class Forge(Protocol):
     def find_review(self, number: int, marker: str) -> Posted | None:
         """Our own review that ends with ``marker``."""
 
-    def create_review(
-        self, number: int, *, commit: str, body: str, comments: Sequence[Mapping[str, object]]
-    ) -> Posted:
+    def create_review(self, number: int, *, commit: str, body: str, comments: Sequence[Mapping[str, object]]) -> Posted:
         """Review a commit with event ``COMMENT``."""
 
     def set_status(self, commit: str, *, state: str, description: str, url: str) -> None:

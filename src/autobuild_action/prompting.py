@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autobuild_action.journal import Journal
     from autobuild_action.model import Attempt, Check, CheckRun, Issue, Measured, Report, Task, Turn
 
+SYSTEM_PROMPTS = ("player_system", "coach_system")
 MOST_OF_A_DIFF = 60_000
 MOST_OF_AN_OUTPUT = 6_000
 MOST_OF_INSTRUCTIONS = 20_000
@@ -29,7 +30,10 @@ MODES = {
     Mode.TDD: "Work test first: write a failing test for each criterion, make it pass, then tidy up.",
     Mode.STANDARD: "Add or adapt tests for what you change.",
 }
-STRICT = "- Strictness is `strict`: a `should_fix` blocks approval too, so use it only for what a maintainer would insist on.\n"
+STRICT = (
+    "- Strictness is `strict`: a `should_fix` blocks approval too, so use it only for what a maintainer "
+    "would insist on.\n"
+)
 
 
 @cache
@@ -120,9 +124,7 @@ def _issue(issue: Issue) -> str:
 def _guidance(attempt: Attempt) -> str:
     if not attempt.started.guidance:
         return ""
-    return (
-        f"# Guidance from the person who started this attempt\n\n{fenced(attempt.started.guidance, 4000)}\n"
-    )
+    return f"# Guidance from the person who started this attempt\n\n{fenced(attempt.started.guidance, 4000)}\n"
 
 
 # --- the Coach --------------------------------------------------------------------------------------
@@ -170,9 +172,7 @@ def _claims(report: Report, measured: Measured) -> str:
     lines += [f"- {claim.id}: claims {claim.claim}. {claim.note}" for claim in report.criteria]
     lines += [f"- says it ran `{test.command}`: {test.result}" for test in report.tests_run]
     lines += [f"- concern: {concern}" for concern in report.concerns]
-    lines += [
-        f"- **disputes {dispute.issue}**: {dispute.reason}{_at(dispute.path)}" for dispute in report.disputed
-    ]
+    lines += [f"- **disputes {dispute.issue}**: {dispute.reason}{_at(dispute.path)}" for dispute in report.disputed]
     audit = [f"- {row.claim}: {row.result} ({row.measured})" for row in measured.audit]
     claims = fenced("\n".join(lines), 20_000)
     return claims + ("\n\nHeld against the measurements:\n\n" + "\n".join(audit) if audit else "")

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autobuild_action import blocked, render
-from autobuild_action.effects import NO_DRAFT, Bring, Create, Creation, State, due, may_not_open, number
+from autobuild_action.effects import (
+    NO_DRAFT,
+    Bring,
+    Create,
+    Creation,
+    State,
+    due,
+    may_not_open,
+    moment,
+    number,
+)
 from autobuild_action.effects import drafts_refused as no_drafts
 from autobuild_action.errors import ForgeError, RefusedError, UnknownOutcomeError
 from autobuild_action.model import Done, Intent, PullRequestMode, Result
@@ -69,9 +79,7 @@ class Publisher:
             self._refused(effect, exc, log)
         else:
             log.note(Done(key=effect.key, github_id=posted.id, url=posted.url))
-            self._shown |= (
-                {f"{effect.key.rpartition('/')[0]}/started/status"} if _is_status(effect) else set()
-            )
+            self._shown |= _shown_by(effect, log.journal)
 
     def _create_surely(self, effect: Create, journal: Journal) -> Posted:
         """Create it; after an answer that leaves it open, look first and only then write again."""
@@ -84,7 +92,7 @@ class Publisher:
                     return found
                 if last == MOST_WRITES - 1:
                     raise
-        raise AssertionError("unreachable")  # noqa: EM101, TRY003  the loop returns or raises
+        raise AssertionError("unreachable")
 
     def _refused(self, effect: Create, refusal: RefusedError, log: Log) -> None:
         if effect.what in VITAL:
@@ -149,9 +157,7 @@ class Publisher:
         review = render.review(journal, turn, self._place, lines)
         comments = [_inline(comment) for comment in review.comments]
         commit = turn.commit or ""
-        return self._forge.create_review(
-            number(journal) or 0, commit=commit, body=review.body, comments=comments
-        )
+        return self._forge.create_review(number(journal) or 0, commit=commit, body=review.body, comments=comments)
 
     # --- states
 
@@ -230,8 +236,9 @@ def approved(journal: Journal) -> bool:
     return ended is not None and ended.result is Result.APPROVED
 
 
-def _is_status(effect: Create) -> bool:
-    return effect.what is Creation.STATUS
+def _shown_by(effect: Create, journal: Journal) -> set[str]:
+    """The state that a text has from its creation on needs no edit."""
+    return {f"{moment(journal.attempt)}/{effect.what}"}
 
 
 def _id(journal: Journal, attempt: int) -> int:
@@ -241,7 +248,7 @@ def _id(journal: Journal, attempt: int) -> int:
 
 def _turn(turn: Turn | None) -> Turn:
     if turn is None:
-        raise ValueError("a review is about a turn")  # noqa: EM101, TRY003  what effects.due promises
+        raise ValueError("a review is about a turn")
     return turn
 
 

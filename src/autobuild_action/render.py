@@ -167,9 +167,7 @@ def _criteria_line(attempt: Attempt) -> str:
     met = tables.criteria_met(attempt, turn)
     open_ids = [criterion.id for criterion in attempt.task.criteria if not tables.met(turn, criterion.id)]
     rest = f"; open: {text.inline(', '.join(open_ids[:20]), 300)}" if open_ids else ""
-    return (
-        f"**Criteria** at the verdict of turn {turn.number}: {met} of {len(attempt.task.criteria)} met{rest}."
-    )
+    return f"**Criteria** at the verdict of turn {turn.number}: {met} of {len(attempt.task.criteria)} met{rest}."
 
 
 def _no_pull_request(journal: Journal, attempt: Attempt) -> str:
@@ -243,9 +241,7 @@ def _for_a_person(journal: Journal, attempt: Attempt) -> str:
     refused, person = tables.refused_and_person(turns)
     parts = []
     if person:
-        parts.append(
-            "These paths need a person's eyes before anything is merged or run:\n\n" + _short(person)
-        )
+        parts.append("These paths need a person's eyes before anything is merged or run:\n\n" + _short(person))
     if refused:
         parts.append("These changes were kept out of the branch:\n\n" + _short(refused))
     if attempt.started.isolation is Level.NONE:
@@ -284,12 +280,12 @@ def _history(journal: Journal, place: Place) -> str:
 
 
 def _how(journal: Journal, attempt: Attempt) -> str:
-    isolation = words.ISOLATION[attempt.started.isolation]
+    isolation = attempt.started.isolation
     return "\n".join(
         [
             f"- Cost: {tables.usd(*journal.attempts)} in {words.plural(len(journal.attempts), 'attempt')}.",
             f"- Models: {_models(attempt)}.",
-            f"- Isolation {isolation}",
+            *([f"- Isolation {words.ISOLATION[isolation]}"] if isolation is not Level.NONE else []),
             WAITING,
             "- To have something changed, comment `/autobuild retry` followed by what to do.",
         ]
@@ -312,9 +308,7 @@ def commit_status(journal: Journal, of: Turn | Outcome | Ended) -> tuple[str, st
         state, said = _turn_status(journal, of)
     else:
         result = of.result
-        state = {Result.APPROVED: "success", Result.BLOCKED: "failure", Result.FAILED: "error"}.get(
-            result, "pending"
-        )
+        state = {Result.APPROVED: "success", Result.BLOCKED: "failure", Result.FAILED: "error"}.get(result, "pending")
         said = words.REASON[of.reason].short
     return state, text.plain(said, 140)
 
@@ -357,10 +351,11 @@ def approved_text(journal: Journal, place: Place) -> str:
     found = journal.pull_request
     said = f"\n\nGitHub said: {text.inline(found.refused, 300)}" if found and found.refused else ""
     attempt = journal.attempt
+    url = place.compare(journal.base, journal.branch)
     parts = [
         "### Approved: one click is left to you",
-        f"{_where_it_is(journal, attempt, place)}, but this repository lets Actions open no pull request.{said}",
-        f"**[Open the pull request]({place.compare(journal.base, journal.branch)})**",
+        f"{_where_it_is(journal, place)}, but this repository lets Actions open no pull request.{said}",
+        f"**[Open the pull request]({url})**, with `Closes #{journal.issue}` in its text.",
         f"So that the bot can do it the next time, allow it once:\n{words.SETTING}.",
         tables.criteria(attempt, tables.last_judged(attempt), place),
         f"Cost: {tables.usd(*journal.attempts)}. {NOT_HUMAN}",
@@ -368,8 +363,9 @@ def approved_text(journal: Journal, place: Place) -> str:
     return _signed(parts, journal, approved_key(attempt.number))
 
 
-def _where_it_is(journal: Journal, attempt: Attempt, place: Place) -> str:
-    return f"The work is on branch {tables.branch_link(journal, place)} at {tables.commit_link(place, attempt.head)}"
+def _where_it_is(journal: Journal, place: Place) -> str:
+    head = tables.commit_link(place, journal.attempt.head)
+    return f"The work is on branch {tables.branch_link(journal, place)} at {head}"
 
 
 def job_summary(journal: Journal, place: Place) -> str:

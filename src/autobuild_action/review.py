@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from autobuild_action import document, tables, text, words
@@ -123,17 +124,13 @@ def _headline(attempt: Attempt, turn: Turn, verdict: Verdict) -> str:
         return f"{_override(of, world=any(rule.owner is Owner.WORLD for rule in overriding))}\n\n{rules}"
     decision = turn.decided.decision if turn.decided else verdict.decision
     if decision is Decision.APPROVE:
-        return (
-            f"### Approved, {of}\n\nThe Coach approves this commit, and everything that was measured agrees."
-        )
+        return f"### Approved, {of}\n\nThe Coach approves this commit, and everything that was measured agrees."
     return f"### Changes asked for, {of}\n\n{_to_do(turn)}"
 
 
 def _override(of: str, *, world: bool) -> str:
     if world:
-        return (
-            f"### Not approved, {of}\n\nThe Coach approved this commit, but **the approval does not count**:"
-        )
+        return f"### Not approved, {of}\n\nThe Coach approved this commit, but **the approval does not count**:"
     return (
         f"### Changes asked for by the gate, {of}\n\n"
         "The Coach approved, and **the gate overrode it**: what was measured does not allow an approval."
@@ -179,29 +176,22 @@ def _issues(turn: Turn, place: Place, on_lines: list[Issue], in_body: list[Issue
 def _by_severity(turn: Turn, place: Place, issues: list[Issue]) -> list[str]:
     """A list per severity: full texts where there is room for them, else their beginnings, else fewer."""
     for limit in (2000, 500, 200):
-        lists = _lists(turn, place, issues, limit)
-        if sum(len(part) for part in lists) < PROSE // 2:
-            return lists
-    return _as_many_as_fit(turn, place, issues)
+        lines = [_listed(turn, place, issue, limit) for issue in issues]
+        if sum(len(line) for line in lines) < PROSE // 2:
+            return _under_heads(issues, lines)
+    lines = [_listed(turn, place, issue, 200) for issue in issues]
+    fitting = [line for line, total in zip(lines, accumulate(map(len, lines)), strict=True) if total < PROSE // 2]
+    rest = words.plural(len(issues) - len(fitting), "issue")
+    return [*_under_heads(issues[: len(fitting)], fitting), f"{rest} more, in the JSON below."]
 
 
-def _as_many_as_fit(turn: Turn, place: Place, issues: list[Issue]) -> list[str]:
-    count = len(issues)
-    while count and sum(len(part) for part in _lists(turn, place, issues[:count], 200)) >= PROSE // 2:
-        count -= 1
-    rest = len(issues) - count
-    return [
-        *_lists(turn, place, issues[:count], 200),
-        f"{words.plural(rest, 'issue')} more, in the JSON below.",
-    ]
-
-
-def _lists(turn: Turn, place: Place, issues: list[Issue], limit: int) -> list[str]:
+def _under_heads(issues: list[Issue], lines: list[str]) -> list[str]:
+    """The lines of issues that are sorted by severity, under a head for each."""
     found = []
     for severity in Severity:
-        lines = [_listed(turn, place, issue, limit) for issue in issues if issue.severity is severity]
-        if lines:
-            found.append(f"**{words.SEVERITY[severity].capitalize()}**\n\n" + "\n".join(lines))
+        mine = [line for issue, line in zip(issues, lines, strict=True) if issue.severity is severity]
+        if mine:
+            found.append(f"**{words.SEVERITY[severity].capitalize()}**\n\n" + "\n".join(mine))
     return found
 
 
@@ -225,9 +215,7 @@ def _earlier(verdict: Verdict) -> str:
         for found in verdict.previous[:30]
     ]
     more = len(verdict.previous) - 30
-    return "#### Earlier issues\n\n" + "\n".join(
-        [*lines, *([f"- {more} more in the JSON below."] if more > 0 else [])]
-    )
+    return "#### Earlier issues\n\n" + "\n".join([*lines, *([f"- {more} more in the JSON below."] if more > 0 else [])])
 
 
 def _measured(attempt: Attempt, turn: Turn) -> str:
@@ -265,7 +253,6 @@ def _replacement(issue: Issue) -> str:
         return ""
     if text.suggestible(issue.replacement):
         return text.suggestion(issue.replacement)
-    return (
-        "_Suggested text, not offered for one click since it holds hidden characters or is very long:_\n\n"
-        + (text.fenced(issue.replacement, 4000))
+    return "_Suggested text, not offered for one click since it holds hidden characters or is very long:_\n\n" + (
+        text.fenced(issue.replacement, 4000)
     )

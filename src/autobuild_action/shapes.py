@@ -67,7 +67,6 @@ def read_verdict(
         return None, tuple(f"{error.json_path}: {error.message[:300]}" for error in errors[:20])
     verdict = structure(value, Verdict)
     issues = tuple(
-        replace(issue, id=f"I{attempt}.{turn}.{number}")
-        for number, issue in enumerate(verdict.issues, start=1)
+        replace(issue, id=f"I{attempt}.{turn}.{number}") for number, issue in enumerate(verdict.issues, start=1)
     )
     return replace(verdict, issues=issues), ()

@@ -206,9 +206,7 @@ def _files(value: object, faults: list[str]) -> tuple[str, ...]:
         return ()
     paths = tuple(str(PurePosixPath(item)) for item in items if isinstance(item, str) and _inside(item))
     wrong = (item for item in items if not (isinstance(item, str) and _inside(item)))
-    faults.extend(
-        f"`files` must name files by paths inside the repository, not {code(item)}" for item in wrong
-    )
+    faults.extend(f"`files` must name files by paths inside the repository, not {code(item)}" for item in wrong)
     return paths
 
 
@@ -240,9 +238,7 @@ INVISIBLE = re.compile(
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\ud800-\udfff]|(?<=[\ufe0e\ufe0f])[\ufe0e\ufe0f]"
 )
-UNRENDERED = re.compile(
-    r"<!--.*?(-->|\Z)|<\?.*?(\?>|\Z)|<!\[CDATA\[.*?(\]\]>|\Z)|<![A-Za-z].*?(>|\Z)", re.DOTALL
-)
+UNRENDERED = re.compile(r"<!--.*?(-->|\Z)|<\?.*?(\?>|\Z)|<!\[CDATA\[.*?(\]\]>|\Z)|<![A-Za-z].*?(>|\Z)", re.DOTALL)
 """Comments and what browsers treat as comments, closed or running to the end."""
 PREFIX = r"[ \t]*\n[ \t>]*"
 """What may stand before a line that Markdown hands over bare: indentation and quote marks."""

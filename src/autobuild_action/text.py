@@ -24,10 +24,13 @@ _ANSI = re.compile(
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
-_HIDDEN = re.compile(  # bidirectional and zero-width controls, and what else takes no room
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+HIDDEN = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+    *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0E)),
+    *((0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
+"""Bidirectional and zero-width controls, and what else takes no room: first and last of each range."""
+_HIDDEN = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in HIDDEN) + "]")
 _LIVE = re.compile(  # what GitHub would turn into a link, a mention, a reference or a formula
     r"://|www\.|@\S|#[0-9]|\$|(?<![a-z0-9_])gh-[0-9]|ghsa-|cve-[0-9]"
     r"|(?<![a-z0-9_])[0-9a-f]{7,64}(?![a-z0-9_])",

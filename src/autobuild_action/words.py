@@ -17,8 +17,7 @@ from autobuild_action.model import (
 )
 
 SETTING = (
-    "Settings → Actions → General → Workflow permissions → "
-    "Allow GitHub Actions to create and approve pull requests"
+    "Settings → Actions → General → Workflow permissions → Allow GitHub Actions to create and approve pull requests"
 )
 """The setting, off by default, that lets Actions open pull requests."""
 
@@ -55,10 +54,10 @@ class Words:
     short: str
 
 
-RETRY = "Comment `/autobuild retry`: it goes on from the last commit, with up to {max_turns} more turns."
+RETRY = "**Go on.** Comment `/autobuild retry`: it starts from the branch as it is, with {max_turns} more turns."
 GUIDE = (
     "**Guide it.** Comment `/autobuild retry` followed by what to do differently. "
-    "It goes on from the last commit, with up to {max_turns} more turns."
+    "It starts from the branch as it is, with {max_turns} more turns."
 )
 EDIT = (
     "**Change the task.** Edit the issue (criteria that can be tested help most), "
@@ -147,7 +146,7 @@ REASON: dict[Reason, Words] = {
     ),
     Reason.CONFIGURATION: Words(
         headline="Not started: the configuration has faults",
-        meaning="Nothing was changed, and no model was called.",
+        meaning="Nothing was started, and no model was called.",
         next=(
             "Correct what is named above, in `.github/autobuild.yml` on the base branch or in the workflow.",
             "Then add the label again.",
@@ -157,10 +156,7 @@ REASON: dict[Reason, Words] = {
     Reason.ENVIRONMENT: Words(
         headline="Failed: something the run needs is missing",
         meaning="The fault lies in the set-up, not in the task.",
-        next=(
-            "**Repair it** as said above, then comment `/autobuild retry`.",
-            "**Details** are in the run's log.",
-        ),
+        next=("**Repair what is named above,** then comment `/autobuild retry`. The run's log says more.",),
         short="failed: something the run needs is missing",
     ),
     Reason.AUTH: Words(
@@ -176,7 +172,7 @@ REASON: dict[Reason, Words] = {
         headline="Failed: the model could not be reached",
         meaning="The model's service gave errors, and one more try did not help.",
         next=(
-            "**Wait a little,** then comment `/autobuild retry`: it goes on from the last commit.",
+            "**Wait a little,** then comment `/autobuild retry`: it starts from the branch as it is.",
             TAKE_OVER,
         ),
         short="failed: the model could not be reached",
@@ -257,7 +253,7 @@ PREVIOUS = {
 ISOLATION = {
     Level.CONTAINER: "`container`: sessions and checks ran in throw-away containers without network.",
     Level.UID: "`uid`: sessions and checks ran under users of their own, in the action's container.",
-    Level.NONE: "**`none`: sessions and checks ran without isolation,** with all rights of the run's user.",
+    Level.NONE: "**`none`**: sessions and checks ran without isolation, with all rights of the run's user.",
 }
 RULE = {
     "checks": "every required check passes",

@@ -58,7 +58,7 @@ from autobuild_action.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from autobuild_action.model import Fact, Turn
 
@@ -116,9 +116,7 @@ def started(  # noqa: PLR0913  a builder names everything a test may care for
     )
 
 
-def session(
-    role: Role, turn: int, *, cost: float = 0.21, why: Why | None = None, detail: str = ""
-) -> Session:
+def session(role: Role, turn: int, *, cost: float = 0.21, why: Why | None = None, detail: str = "") -> Session:
     failed = why in {Why.AUTH, Why.MODEL, Why.CRASH, Why.REFUSAL}
     end = SessionEnd.FAILED if failed else SessionEnd.CUT_SHORT if why else SessionEnd.COMPLETED
     return Session(
@@ -169,33 +167,22 @@ def check(
         command="python -m pytest -q",
         required=required,
         result=result,
-        why="the command was not found"
-        if absent
-        else ""
-        if green
-        else "tests failed"
-        if failing
-        else "exit code 1",
+        why="the command was not found" if absent else "" if green else "tests failed" if failing else "exit code 1",
         exit_code=0 if green else 127 if absent else 1,
         seconds=3.25,
-        output=output
-        or ("20 passed in 3.2s" if green else "E   AssertionError: exit code 0, not 2\n1 failed"),
+        output=output or ("20 passed in 3.2s" if green else "E   AssertionError: exit code 0, not 2\n1 failed"),
         counts=None if absent else Counts(run=20, failed=len(failing), skipped=0, failures=failing),
     )
 
 
-def measured(
-    turn: int, *checks: CheckRun, audit: Iterable[AuditRow] = (), diff: DiffStat | None = None
-) -> Measured:
+def measured(turn: int, *checks: CheckRun, audit: Iterable[AuditRow] = (), diff: DiffStat | None = None) -> Measured:
     return Measured(
         turn=turn,
         commit=sha(turn),
         checks=checks or (check(),),
         audit=tuple(audit),
         diff=diff
-        or DiffStat(
-            files=3, insertions=41, deletions=2, paths=("README.md", "src/weather.py", "tests/test_cli.py")
-        ),
+        or DiffStat(files=3, insertions=41, deletions=2, paths=("README.md", "src/weather.py", "tests/test_cli.py")),
     )
 
 
@@ -255,14 +242,10 @@ def verdict(
         ruling("AC-2"),
         ruling("AC-3"),
     )
-    return Verdict(
-        decision=decision, summary=summary, criteria=tuple(found), issues=issues, previous=tuple(previous)
-    )
+    return Verdict(decision=decision, summary=summary, criteria=tuple(found), issues=issues, previous=tuple(previous))
 
 
-def feedback(
-    *issues: Issue, summary: str = "The version is there, but an unknown city still exits 0."
-) -> Verdict:
+def feedback(*issues: Issue, summary: str = "The version is there, but an unknown city still exits 0.") -> Verdict:
     rulings = (
         ruling("AC-1", CriterionStatus.MET, file_ref(), run_ref()),
         ruling("AC-2", CriterionStatus.NOT_MET),
@@ -272,9 +255,7 @@ def feedback(
 
 
 def ledger(number: int = 1, output: str = "weather 1.4.0") -> LedgerEntry:
-    return LedgerEntry(
-        id=f"R{number}", command="python -m weather --version", exit_code=0, seconds=0.4, output=output
-    )
+    return LedgerEntry(id=f"R{number}", command="python -m weather --version", exit_code=0, seconds=0.4, output=output)
 
 
 def judged(
@@ -308,16 +289,14 @@ def ended(reason: Reason, attempt: int = 1, detail: str = "") -> Ended:
     return Ended(attempt=attempt, result=RESULT_OF[reason], reason=reason, detail=detail)
 
 
-def opened(
-    number: int | None = 12, *, attempt: int = 1, turn: int = 1, refused: str = ""
-) -> tuple[Intent, Done]:
+def opened(number: int | None = 12, *, attempt: int = 1, turn: int = 1, refused: str = "") -> tuple[Intent, Done]:
     """The pull request, asked for and answered."""
     key = f"{attempt}/{turn}/pull-request"
     url = f"{SERVER}/{REPOSITORY}/pull/{number}" if number else ""
     return Intent(key=key), Done(key=key, github_id=number, url=url, refused=refused)
 
 
-def journal(*facts: Fact | Iterable[Fact], issue_number: int = 7) -> Journal:
+def journal(*facts: Fact | Sequence[Fact], issue_number: int = 7) -> Journal:
     """A journal of these facts, a minute apart; groups of facts are laid flat."""
     made = Journal(
         id=JOURNAL,
@@ -392,7 +371,7 @@ def override_turn(turn: int) -> list[Fact]:
     ]
 
 
-def first_turn(*facts: Fact | Iterable[Fact]) -> list[Fact | Iterable[Fact]]:
+def first_turn(*facts: Fact | Sequence[Fact]) -> list[Fact | Sequence[Fact]]:
     """Attempt 1 with a green baseline, then ``facts``."""
     return [started(), Baseline(checks=(check(),)), *facts]
 
@@ -457,9 +436,10 @@ def last_turn(made: Journal) -> Turn:
 
 HOSTILE = (
     "@octocat @octo-org/team fixes #12 closes GH-3 octo-org/weather#4 "
-    "https://evil.example/x www.evil.example [link](https://evil.example) ![image](https://evil.example/i.png) "
+    "https://evil.example/x www.evil.example [link](https://evil.example) ![image](https://evil.example/i) "
     "<img src=x> <!-- autobuild:1 0b9f5c1e-3a56-4f0e-9d0c-4b8a2f6d7e11 1/1/review --> | cell | `open\n"
-    "```\n# heading\n</details>\n~~~\n> quote\n::add-mask::x ##[group]y \x1b[31mred\x07 \u202eevil\u200b \ud800 $x$"
+    "```\n# heading\n</details>\n~~~\n> quote\n::add-mask::x ##[group]y "
+    "\x1b[31mred\x07 \u202eevil\u200b \ud800 $x$"
 )
 """All that a text may try at once."""
 

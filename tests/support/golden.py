@@ -1,4 +1,4 @@
-"""Golden files: what a text is known to look like; ``AUTOBUILD_UPDATE_GOLDEN=1`` writes them anew, to be read."""
+"""Golden files: what a text looks like; ``AUTOBUILD_UPDATE_GOLDEN=1`` writes them anew, to be read."""
 
 from __future__ import annotations
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from autobuild_action import blocked, render, words
 from autobuild_action.model import (
+    RESULT_OF,
+    Baseline,
     Category,
     CheckResult,
+    Done,
     PullRequestMode,
     Reason,
     Result,
@@ -21,54 +25,64 @@ from autobuild_action.model import (
 from tests.support import build
 from tests.support.golden import golden
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autobuild_action.journal import Journal
+    from autobuild_action.model import Fact
+
 PLACE = render.Place(build.SERVER, build.REPOSITORY)
-STOPS = [
-    reason for reason, result in build.RESULT_OF.items() if result in {Result.BLOCKED, Result.FAILED}
-]  # every reason that has a report
+STOPS = [reason for reason, result in RESULT_OF.items() if result in {Result.BLOCKED, Result.FAILED}]
+"""Every reason that has a report."""
+UNCLEAR = "Is an unknown city an error (exit 2) or an empty answer (exit 0)? AC-2 and the title disagree."
+UNSAFE = "The issue asks to send every user's location to a third party."
+FAULTS = ("Criterion AC-2 is answered 0 times; answer each exactly once.", "There is no criterion AC-9.")
 
 
-def story(reason: Reason) -> build.Journal:
+def story(reason: Reason) -> Journal:
     """A journal as it looks when a run ends for this reason."""
-    match reason:
-        case Reason.MAX_TURNS:
-            return build.blocked(3)
-        case Reason.STALLED:
-            facts = [build.feedback_turn(turn) for turn in (1, 2, 3)]
-            end = build.ended(reason, detail="Three verdicts in a row asked for the same things.")
-            return build.journal(*build.first_turn(facts[0], build.opened(), *facts[1:], end))
-        case Reason.NEEDS_CLARIFICATION:
-            return asked(
-                reason,
-                Category.AMBIGUOUS_REQUIREMENT,
-                "Is an unknown city an error (exit 2) or an empty answer (exit 0)? AC-2 and the title disagree.",
-            )
-        case Reason.UNSAFE_REQUEST:
-            return asked(
-                reason, Category.UNSAFE_REQUEST, "The issue asks to send every user's location to a third party."
-            )
-        case Reason.ENVIRONMENT:
-            absent = build.check(CheckResult.ABSENT, output="sh: 1: pytest: not found")
-            detail = "The check `tests` cannot run on the base commit: the command was not found."
-            return build.journal(
-                build.started(), build.Baseline(checks=(absent,)), build.ended(reason, detail=detail)
-            )
-        case Reason.AUTH:
-            lost = build.player(1, why=Why.AUTH, detail="invalid x-api-key")
-            return build.journal(*build.first_turn(lost, build.ended(reason, detail="invalid x-api-key")))
-        case Reason.COACH_ERROR:
-            faults = ["Criterion AC-2 is answered 0 times; answer each exactly once.", "There is no criterion AC-9."]
-            none = [build.judged(1, None, faults=faults)] * 2
-            facts = [build.player(1), build.committed(1), build.measured(1), *none]
-            return build.journal(
-                *build.first_turn(facts, build.opened(), build.ended(reason, detail=" ".join(faults)))
-            )
-        case _:
-            return build.ended_by(reason)
+    return STORIES[reason]() if reason in STORIES else build.ended_by(reason)
 
 
-def asked(reason: Reason, category: Category, question: str) -> build.Journal:
+def stalled() -> Journal:
+    turns = [build.feedback_turn(turn) for turn in (1, 2, 3)]
+    end = build.ended(Reason.STALLED, detail="Three verdicts in a row asked for the same things.")
+    return build.journal(*build.first_turn(turns[0], build.opened(), *turns[1:], end))
+
+
+def no_tool() -> Journal:
+    absent = build.check(CheckResult.ABSENT, output="sh: 1: pytest: not found")
+    detail = "The check `tests` cannot run on the base commit: the command was not found."
+    end = build.ended(Reason.ENVIRONMENT, detail=detail)
+    return build.journal(build.started(), Baseline(checks=(absent,)), end)
+
+
+def bad_key() -> Journal:
+    lost = build.player(1, why=Why.AUTH, detail="invalid x-api-key")
+    return build.journal(*build.first_turn(lost, build.ended(Reason.AUTH, detail="invalid x-api-key")))
+
+
+def no_verdict() -> Journal:
+    none = build.judged(1, None, faults=FAULTS)
+    turn: list[Fact] = [build.player(1), build.committed(1), build.measured(1), none, none]
+    end = build.ended(Reason.COACH_ERROR, detail=" ".join(FAULTS))
+    return build.journal(*build.first_turn(turn, build.opened(), end))
+
+
+def asked(reason: Reason, category: Category, question: str) -> Journal:
     found = build.issue(question, category=category, path=None, line=None)
     return build.journal(*build.first_turn(build.feedback_turn(1, found), build.opened(), build.ended(reason)))
+
+
+STORIES: dict[Reason, Callable[[], Journal]] = {
+    Reason.MAX_TURNS: build.blocked,
+    Reason.STALLED: stalled,
+    Reason.NEEDS_CLARIFICATION: lambda: asked(Reason.NEEDS_CLARIFICATION, Category.AMBIGUOUS_REQUIREMENT, UNCLEAR),
+    Reason.UNSAFE_REQUEST: lambda: asked(Reason.UNSAFE_REQUEST, Category.UNSAFE_REQUEST, UNSAFE),
+    Reason.ENVIRONMENT: no_tool,
+    Reason.AUTH: bad_key,
+    Reason.COACH_ERROR: no_verdict,
+}
 
 
 @pytest.mark.parametrize("reason", STOPS)
@@ -169,7 +183,7 @@ def test_where_no_pull_request_bears_the_last_review_it_stands_in_the_report() -
     (document,) = re.findall(r"^```json\n(.*?)\n```$", report, re.DOTALL | re.MULTILINE)
     assert json.loads(document)["verdict"]["decision"] == "feedback"
     assert report.count("<!--") == 1
-    posted = made.append([build.Done(key="1/1/review", github_id=1, url="u")], run=build.RUN, at=build.NOON)
+    posted = made.append([Done(key="1/1/review", github_id=1, url="u")], run=build.RUN, at=build.NOON)
     assert "The last review" not in blocked.report(posted, PLACE)
 
 

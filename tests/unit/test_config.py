@@ -174,11 +174,19 @@ def test_inputs_can_hold_every_setting_but_the_checks() -> None:
 
 
 def test_the_file_beats_an_input_and_an_input_beats_the_default() -> None:
-    found = made(
-        "max-turns: 3\nfail-on-blocked: false\n", max_turns="4", coach_max_steps="99", fail_on_blocked="true"
-    )
+    found = made("max-turns: 3\nfail-on-blocked: false\n", max_turns="4", coach_max_steps="99", fail_on_blocked="true")
     assert (found.max_turns, found.coach_max_steps, found.player_max_steps) == (3, 99, 150)
     assert found.fail_on_blocked is False
+
+
+def test_bounds_are_included() -> None:
+    checks = ", ".join(f"{{name: c{n}, command: x}}" for n in range(20))
+    found = made(f"max-budget-usd: 1000\nlabel: {'l' * 50}\nmax-turns: 1\nchecks: [{checks}]\n", max_turns="10")
+    assert (found.max_budget_usd, found.label, found.max_turns) == (1000.0, "l" * 50, 1)
+    assert [check.name for check in found.checks] == [f"c{n}" for n in range(20)]
+    assert made(max_turns="10").max_turns == 10
+    assert faults(f"label: {'l' * 51}") != []
+    assert faults(f"checks: [{checks}, {{name: c20, command: x}}]") != []
 
 
 def test_no_check_is_said_by_name() -> None:
@@ -368,11 +376,12 @@ def test_a_fault_of_an_input_is_named(name: str, value: str, expected: str) -> N
 
 
 def test_every_fault_of_inputs_and_file_is_said_at_once() -> None:
-    environ = {"INPUT_DRY-RUN": "maybe", "INPUT_MAX-TURNS": "99", "INPUT_LABLE": "x", "INPUT_MODE": "tdd"}
+    environ = {"INPUT_DRY-RUN": "maybe", "INPUT_MAX-TURNS": "99", "INPUT_ZZ": "x", "INPUT_LABLE": "x"}
     assert faults(
         "mode: tdd\nmode: tdd\nmax-turns: 0\nlabels: x\nchecks: [{name: '?', command: 5, foo: 1}]\n", environ
     ) == [
         "- input `lable` is no setting; did you mean `label`?",
+        "- input `zz` is no setting",
         "- input `dry-run` must be true or false, not `maybe`",
         "- input `max-turns` must be a whole number from 1 to 10, not `99`",
         "- `.github/autobuild.yml`: line 2: `mode` is given twice",
@@ -392,9 +401,7 @@ def test_a_bad_input_is_a_fault_even_where_the_file_beats_it() -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from([*"-:[]{}&*!|>%@`'\"#,?\n\t ", "max-turns", "checks", "5", "name"])).map(
-        "".join
-    )
+    | st.lists(st.sampled_from([*"-:[]{}&*!|>%@`'\"#,?\n\t ", "max-turns", "checks", "5", "name"])).map("".join)
 )
 def test_any_file_gives_settings_or_faults(text: str) -> None:
     try:
@@ -430,7 +437,17 @@ def test_the_runner_keeps_hyphens_and_fills_in_empty_values() -> None:
 
 
 def test_without_inputs_there_are_defaults() -> None:
-    assert read_inputs({}) == Inputs(config_file=".github/autobuild.yml")
+    inputs = read_inputs({})
+    assert (inputs.config_file, inputs.base_branch, inputs.values) == (".github/autobuild.yml", "", {})
+    assert (inputs.dry_run, inputs.verbose, inputs.faults) == (False, False, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("true", True), ("True", True), ("TRUE", True), ("false", False), ("False", False), ("FALSE", False)],
+)
+def test_a_switch_is_read_as_the_runners_own_toolkit_reads_it(text: str, expected: bool) -> None:  # noqa: FBT001  a column
+    assert made(fail_on_blocked=text).fail_on_blocked is expected
 
 
 def test_the_command_line_reads_variables_that_a_shell_can_set() -> None:
@@ -447,9 +464,7 @@ def test_the_command_line_reads_variables_that_a_shell_can_set() -> None:
 
 
 def task(max_turns: int | None) -> Task:
-    return Task(
-        title="T", text="T", criteria=(Criterion(id="AC-1", text="x"),), sha256="0", max_turns=max_turns
-    )
+    return Task(title="T", text="T", criteria=(Criterion(id="AC-1", text="x"),), sha256="0", max_turns=max_turns)
 
 
 def test_limits_are_the_settings_in_seconds() -> None:

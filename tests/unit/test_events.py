@@ -88,9 +88,7 @@ def test_the_label_starts_a_build_with_the_events_own_copy_of_the_issue() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "configured"), [("AutoBuild", "autobuild"), ("go", "Go"), ("STRASSE", "straße")]
-)
+@pytest.mark.parametrize(("given", "configured"), [("AutoBuild", "autobuild"), ("go", "Go"), ("STRASSE", "straße")])
 def test_the_case_of_a_label_does_not_matter(given: str, configured: str) -> None:
     request = parse("issues", labeled(label={"name": given}), label=configured)
     assert isinstance(request, Build)
@@ -269,9 +267,7 @@ def test_a_retry_carries_the_comment_and_the_issue() -> None:
 
 def test_a_retry_on_a_pull_request_has_no_copy_of_the_issue() -> None:
     request = said("/autobuild retry", issue=issue(pull_request={"url": "x"}))
-    assert request == Retry(
-        number=12, on_pull_request=True, sender=ANN, trigger=BY_COMMENT, text="", snapshot=None
-    )
+    assert request == Retry(number=12, on_pull_request=True, sender=ANN, trigger=BY_COMMENT, text="", snapshot=None)
 
 
 def test_a_retry_on_a_closed_issue_is_left_to_the_journal() -> None:

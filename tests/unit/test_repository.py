@@ -64,8 +64,7 @@ def test_readme_shows_the_workflow_of_the_examples_folder() -> None:
 
 def test_readme_lists_the_inputs_of_the_action() -> None:
     expected = [
-        f"| `{name}` | {code(value['default'])} | {value['description']} |"
-        for name, value in ACTION["inputs"].items()
+        f"| `{name}` | {code(value['default'])} | {value['description']} |" for name, value in ACTION["inputs"].items()
     ]
     assert re.findall(r"^\| `.*$", section("inputs"), re.MULTILINE) == expected
 
@@ -129,9 +128,7 @@ def test_a_lock_names_no_host(lock: str) -> None:
 def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
     machine = re.compile(rb"(?<![\w.$}])/(?:work/(?:main|shared|\.)|root/)")
     named = [
-        name
-        for name in tracked_files()
-        if not name.startswith(VENDORED) and machine.search((ROOT / name).read_bytes())
+        name for name in tracked_files() if not name.startswith(VENDORED) and machine.search((ROOT / name).read_bytes())
     ]
     assert named == []
 

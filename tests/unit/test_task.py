@@ -34,9 +34,7 @@ def faults(body: str) -> list[str]:
 
 
 def test_the_contract_holds_title_body_and_numbered_criteria() -> None:
-    task = freeze(
-        "Add  a flag", "Why not.\r\n\r\n## Acceptance criteria\r\n- [ ] `--x` works\r\n- [x] documented\r\n"
-    )
+    task = freeze("Add  a flag", "Why not.\r\n\r\n## Acceptance criteria\r\n- [ ] `--x` works\r\n- [x] documented\r\n")
     assert task == Task(
         title="Add a flag",
         text=(
@@ -62,10 +60,7 @@ def test_the_front_matter_is_not_part_of_the_text() -> None:
 
 def test_a_long_body_is_cut_and_says_so_while_the_criteria_stay_whole() -> None:
     task = freeze("T", "x" * 40_000 + "\n\n- [ ] the last word\n")
-    assert (
-        "xx\n\n[cut here: the issue has 40,021 characters; the criteria below are complete]\n\n## Acc"
-        in task.text
-    )
+    assert "xx\n\n[cut here: the issue has 40,021 characters; the criteria below are complete]\n\n## Acc" in task.text
     assert task.text.endswith("AC-1: the last word\n")
     assert task.text.count("the last word") == 1
     assert task.notes == ("the body has 40,021 characters; the agents see the first 40,000 and all criteria",)
@@ -95,9 +90,7 @@ def test_an_empty_issue_stops_before_any_model_call(body: str | None) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "body", ["## Heading", "```\ncode\n```", "> a quote\n> - [ ] x", "![shot](a.png)", "---"]
-)
+@pytest.mark.parametrize("body", ["## Heading", "```\ncode\n```", "> a quote\n> - [ ] x", "![shot](a.png)", "---"])
 def test_an_issue_that_says_nothing_to_judge_stops_too(body: str) -> None:
     with pytest.raises(ClarificationError, match=r"^The issue says nothing that could be judged"):
         freeze("T", body)
@@ -179,9 +172,7 @@ def test_a_hundred_criteria_are_the_most() -> None:
 
 
 def test_the_front_matter_says_type_mode_turns_and_files() -> None:
-    task = freeze(
-        "T", "---\ntype: Refactor\nmode: standard\nmax-turns: 3\nfiles: [src/a.py, ./b//c.md]\n---\nDo it."
-    )
+    task = freeze("T", "---\ntype: Refactor\nmode: standard\nmax-turns: 3\nfiles: [src/a.py, ./b//c.md]\n---\nDo it.")
     assert (task.type, task.mode, task.max_turns) == (TaskType.REFACTOR, Mode.STANDARD, 3)
     assert task.files == ("src/a.py", "b/c.md")
     assert task.notes == ()
@@ -207,9 +198,7 @@ def test_what_the_front_matter_cannot_say_is_ignored_with_one_note() -> None:
         "---\nid: X-1\npriority: high\ntags: [a]\ncheck-command: rm -rf /\ncreated: 2026-13-45\n---\nDo it.",
     )
     names = "`check-command, created, id, priority, tags`"
-    assert task.notes == (
-        f"only type, mode, max-turns and files count in the front matter; ignored: {names}",
-    )
+    assert task.notes == (f"only type, mode, max-turns and files count in the front matter; ignored: {names}",)
     assert "rm -rf" not in task.text
 
 
@@ -273,9 +262,7 @@ def test_a_fault_of_the_front_matter_is_named(yaml: str, fault: str) -> None:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    assert faults(
-        "---\ntype: epic\nmax-turns: 99\nmode: yolo\nfiles: [/a, b, ../c]\n---\n" + "- [ ] x\n" * 101
-    ) == [
+    assert faults("---\ntype: epic\nmax-turns: 99\nmode: yolo\nfiles: [/a, b, ../c]\n---\n" + "- [ ] x\n" * 101) == [
         f"- front matter: {NO_TYPE}",
         "- front matter: `mode` must be one of tdd, standard, not `yolo`",
         "- front matter: `max-turns` must be a whole number from 1 to 10, not `99`",
@@ -286,9 +273,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 
 def test_wrong_front_matter_is_named_even_where_the_issue_has_no_text() -> None:
-    assert faults("---\nmode: yolo\n---\n") == [
-        "- front matter: `mode` must be one of tdd, standard, not `yolo`"
-    ]
+    assert faults("---\nmode: yolo\n---\n") == ["- front matter: `mode` must be one of tdd, standard, not `yolo`"]
 
 
 @pytest.mark.parametrize(
@@ -401,10 +386,10 @@ def test_an_invisible_title_gets_a_name() -> None:
 
 
 def test_the_note_on_hidden_text_is_short_and_inert() -> None:
-    (note,) = freeze("T", f"Do it. <!-- `@team` closes #1\n{'x' * 500} -->").notes
-    assert note.startswith("hidden text was removed: ``<! -- `@team` closes #1 xxx")
-    assert note.endswith("xxx…``")
-    assert note.count("x") == 200 - len("<!-- `@team` closes #1 …")
+    (note,) = freeze("T", f"Do it. <!-- `@team` closes #1\n{'y' * 500} -->").notes
+    assert note.startswith("hidden text was removed: ``<! -- `@team` closes #1 yyy")
+    assert note.endswith("yyy…``")
+    assert note.count("y") == 200 - len("<!-- `@team` closes #1 …")
 
 
 def test_freezing_twice_gives_the_same() -> None:

@@ -103,9 +103,7 @@ def hidden(made: str) -> list[str]:
 @given(foreign)
 @thorough
 def test_a_line_of_foreign_text_holds_nothing_live(words: str) -> None:
-    assert_harmless(
-        text.inline(words, 500), {"paragraph_open", "paragraph_close", "inline", "text", "code_inline"}
-    )
+    assert_harmless(text.inline(words, 500), {"paragraph_open", "paragraph_close", "inline", "text", "code_inline"})
 
 
 @hostile
@@ -315,9 +313,7 @@ def obeyed(line: str) -> bool:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    "before", ["", "  \t", "\x1b[0m", "text\r", "\u200b", "\x00 ", "\ufeff", "text\u2028"]
-)
+@pytest.mark.parametrize("before", ["", "  \t", "\x1b[0m", "text\r", "\u200b", "\x00 ", "\ufeff", "text\u2028"])
 def test_no_log_command_is_obeyed(command: str, before: str) -> None:
     for words in (f"{before}::{command} x=y::z", f"{before}##[{command}]z", f"a #\x1b[1m#\u200b[{command}]z"):
         assert not any(obeyed(line) for line in re.split(r"[\r\n\x85\u2028\u2029]", text.log_safe(words)))

@@ -282,20 +282,25 @@ def test_the_key_is_in_no_command_line_environment_or_repr() -> None:
 
 
 @linux
-@pytest.mark.skipif(
-    os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root"
-)
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to be less than root")
 def test_the_same_user_cannot_look_into_the_process() -> None:
+    program = f"""if True:
+        import subprocess
+        from autobuild_action.adapters.broker import Broker
+        broker = Broker("http://127.0.0.1:9", api_key={KEY!r})
+        with broker, subprocess.Popen(["sleep", "9"]) as other:
+            broker.open(1.0)
+            for pid in (other.pid, broker._process._process.pid):
+                for file in ("environ", "mem", "maps"):
+                    try:
+                        open(f"/proc/{{pid}}/{{file}}", "rb").close()
+                    except PermissionError:
+                        print("kept from us", file, "of", "another" if pid == other.pid else "the broker")
+            other.kill()"""
     weak = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    with Broker("http://127.0.0.1:9", api_key=KEY, environ={}) as broker:
-        for file in ("environ", "mem", "fd/0"):
-            tried = subprocess.run(
-                [*weak, "cat", f"/proc/{pid_of(broker)}/{file}"], capture_output=True, check=False
-            )
-            assert b"Permission denied" in tried.stderr
-        with subprocess.Popen(["sleep", "9"]) as other:  # and an ordinary process can be looked into
-            subprocess.run([*weak, "cat", f"/proc/{other.pid}/environ"], capture_output=True, check=True)
-            other.kill()
+    argv = [*weak, sys.executable, "-c", program]
+    shown = subprocess.run(argv, capture_output=True, check=True, text=True, env={"PYTHONPATH": "src"}).stdout
+    assert shown.splitlines() == [f"kept from us {file} of the broker" for file in ("environ", "mem", "maps")]
 
 
 # --- what is refused --------------------------------------------------------------------------------
@@ -327,9 +332,7 @@ def test_only_messages_can_be_posted(method: str, path: str) -> None:
     assert running.seen == []
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "broker.local:80", ""]
-)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "broker.local:80", ""])
 def test_only_the_own_host_is_served(host: str) -> None:
     with brokered(plain) as (broker, running):
         assert ask(broker, broker.open(1.0), Host=host).error == (403, "permission_error")
@@ -410,11 +413,7 @@ def test_nothing_is_smuggled_behind_a_request() -> None:
         ({"mcp_servers": [{"type": "url", "url": "https://evil.example"}]}, 403),
         ({"speed": "fast"}, 403),
         (
-            {
-                "messages": [
-                    {"content": [{"type": "image", "source": {"type": "url", "url": "https://e.example"}}]}
-                ]
-            },
+            {"messages": [{"content": [{"type": "image", "source": {"type": "url", "url": "https://e.example"}}]}]},
             403,
         ),
         ([1], 400),
@@ -624,9 +623,7 @@ def test_counting_tokens_is_free() -> None:
 def test_a_model_has_its_price_and_a_later_version_has_none(model: str, dollars: float | None) -> None:
     tally = meter.Meter(model, 9, streamed=False)
     tally.feed(
-        json.dumps(
-            {**MESSAGE, "model": model, "usage": {"input_tokens": 10**6, "output_tokens": 10**6}}
-        ).encode()
+        json.dumps({**MESSAGE, "model": model, "usage": {"input_tokens": 10**6, "output_tokens": 10**6}}).encode()
     )
     assert tally.tally().cost_usd == pytest.approx(dollars or 90)
     assert tally.tally().estimated == (dollars is None)
@@ -764,9 +761,7 @@ def test_without_a_usable_key_it_says_what_to_do() -> None:
         ("https://model.example", {"HTTPS_PROXY": "socks5://proxy.example"}),
     ],
 )
-def test_an_address_that_cannot_be_used_is_named_before_the_first_session(
-    url: str, environ: dict[str, str]
-) -> None:
+def test_an_address_that_cannot_be_used_is_named_before_the_first_session(url: str, environ: dict[str, str]) -> None:
     with (
         Broker(url, api_key=KEY, environ=environ) as broker,
         pytest.raises(SetupError, match="could not start") as raised,
@@ -807,9 +802,7 @@ def test_the_process_ends_within_a_second_of_its_orchestrator() -> None:
         "broker.open(1.0); print(broker.url, flush=True); time.sleep(60)"
     )
     environ = {**os.environ, "PYTHONPATH": "src"}
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environ, text=True
-    ) as parent:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environ, text=True) as parent:
         assert parent.stdout
         host, port = parent.stdout.readline().strip().removeprefix("http://").split(":")
         (child,) = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
@@ -850,12 +843,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "model.test")])
     now = dt.datetime.now(dt.UTC)
     built = (
-        x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number(), now, now + dt.timedelta(1)
-        )
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(FAR))]), critical=False
-        )
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + dt.timedelta(1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(FAR))]), critical=False)
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(
@@ -983,9 +972,7 @@ def test_a_real_session_runs_through_it_and_never_holds_the_key(tmp_path: Path) 
         used = broker.close(nonce)
     server.check()
     assert (result.is_error, result.structured_output) == (False, {"summary": "done"})
-    assert (
-        nonce in server.requests[-1].text
-    )  # the agent can look at its own nonce, which is worth nothing now
+    assert nonce in server.requests[-1].text  # the agent can look at its own nonce, which is worth nothing now
     assert KEY not in server.requests[-1].text
     assert {request.api_key for request in server.requests} == {KEY}
     assert (used.requests, used.refused, used.over_budget) == (2, 0, False)

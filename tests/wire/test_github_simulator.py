@@ -46,9 +46,7 @@ def repo(hub: GitHub) -> Repository:
     for login in ("alice", "mallory"):
         hub.user(login)
     files = {"README.md": TEXT, "src/a b/ü.py": "x = 1\n", ".github/workflows/ci.yml": "on: push\n"}
-    return hub.repository(
-        "octo/calc", files=files, roles={"alice": "write", "trudy": "triage", "max": "maintain"}
-    )
+    return hub.repository("octo/calc", files=files, roles={"alice": "write", "trudy": "triage", "max": "maintain"})
 
 
 @pytest.fixture
@@ -74,9 +72,7 @@ def changed(text: str) -> str:
 
 def connect(hub: GitHub, token: str) -> Remote:
     auth = Auth.Token(token)
-    github = Github(
-        auth=auth, base_url=hub.api, retry=None, seconds_between_requests=0, seconds_between_writes=0
-    )
+    github = Github(auth=auth, base_url=hub.api, retry=None, seconds_between_requests=0, seconds_between_writes=0)
     return github.get_repo("octo/calc")
 
 
@@ -111,11 +107,7 @@ class Clone:
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         env = inherited | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        env |= {
-            f"GIT_{who}_{what}": "t@example.org"
-            for who in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")
-        }
+        env |= {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         if self.token:
             basic = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
             server = "/".join(self.url.split("/")[:3])
@@ -170,9 +162,7 @@ class TestIssues:
         for number in range(70):
             repo.comment(1, str(number), author="alice")
         assert [c.body for c in remote.get_issue(1).get_comments()] == [str(number) for number in range(70)]
-        assert [r.template for r in hub.journal].count(
-            "/repos/{owner}/{repo}/issues/{issue_number}/comments"
-        ) == 3
+        assert [r.template for r in hub.journal].count("/repos/{owner}/{repo}/issues/{issue_number}/comments") == 3
 
     def test_comments_since_a_moment(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
         repo.open_issue(author="alice", title="Talk")
@@ -253,9 +243,7 @@ class TestWhoMay:
     def test_a_bot_has_no_user_but_a_viewer(self, hub: GitHub, remote: Remote) -> None:
         get_login = Github(auth=remote.requester.auth, base_url=hub.api, retry=None).get_user()
         assert refused(403, lambda: get_login.login) == "Resource not accessible by integration"
-        assert graphql(remote, "{viewer{login databaseId}}") == {
-            "viewer": {"login": BOT, "databaseId": 41898282}
-        }
+        assert graphql(remote, "{viewer{login databaseId}}") == {"viewer": {"login": BOT, "databaseId": 41898282}}
         person = Github(auth=Auth.Token(hub.token("alice")), base_url=hub.api, retry=None)
         assert person.get_user().login == "alice"
 
@@ -316,26 +304,20 @@ class TestPullRequests:
         assert remote.get_pull(pull.number).head.sha == sha
         assert repo.git.refs("refs/pull") == {f"refs/pull/{pull.number}/head": sha}
 
-    def test_issues_and_pull_requests_share_numbers(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    def test_issues_and_pull_requests_share_numbers(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
         assert (pull.number, repo.open_issue(author="alice", title="Add").number) == (1, 2)
         assert remote.get_issue(1).pull_request is not None
         with pytest.raises(UnknownObjectException):
             remote.get_pull(2)
 
-    def test_it_is_found_by_owner_and_branch(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    def test_it_is_found_by_owner_and_branch(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
         repo.commit("other", {"a": "b"})
         repo.open_pull(author="alice", head="other", title="Other")
         assert [p.number for p in remote.get_pulls(head="octo:autobuild/issue-1")] == [pull.number]
         assert list(remote.get_pulls(head="mallory:autobuild/issue-1")) == []
         assert [p.number for p in remote.get_pulls(state="all", base="main")] == [2, 1]
 
-    def test_a_fork_may_use_the_same_branch_name(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    def test_a_fork_may_use_the_same_branch_name(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
         repo.commit("autobuild/issue-1", {"evil.py": "1\n"}, fork="mallory")
         repo.open_pull(author="mallory", head="autobuild/issue-1", title="Mine", fork="mallory")
         forked = remote.get_pull(2)
@@ -352,9 +334,7 @@ class TestPullRequests:
         pull.edit(state="open")
         assert repo.pulls[0].state == "open"
 
-    def test_ready_and_draft_need_two_permissions(
-        self, hub: GitHub, repo: Repository, pull: PullRequest
-    ) -> None:
+    def test_ready_and_draft_need_two_permissions(self, hub: GitHub, repo: Repository, pull: PullRequest) -> None:
         drafts = [repo.pulls[0].draft]
         pull.mark_ready_for_review()
         drafts.append(repo.pulls[0].draft)
@@ -411,9 +391,7 @@ class TestPullRequests:
             "Reviews may only be requested from collaborators."
         )
 
-    def test_it_closes_with_its_branch_and_stays_so(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    def test_it_closes_with_its_branch_and_stays_so(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
         old = repo.pulls[0].head_sha
         repo.git("update-ref", "-d", "refs/heads/autobuild/issue-1")
         assert remote.get_pull(1).state == "closed"
@@ -433,9 +411,7 @@ class TestPullRequests:
 
 
 class TestReviews:
-    def review(
-        self, pull: PullRequest, *comments: dict[str, Any], event: str = "COMMENT", body: str = "Text"
-    ) -> Any:
+    def review(self, pull: PullRequest, *comments: dict[str, Any], event: str = "COMMENT", body: str = "Text") -> Any:
         commit = pull.base.repo.get_commit(pull.head.sha)
         return pull.create_review(commit, body, event, comments=list(comments))  # type: ignore[arg-type]
 
@@ -506,16 +482,12 @@ class TestReviews:
         ]
 
     def test_nobody_judges_the_own_pull_request(self, repo: Repository, pull: PullRequest) -> None:
-        assert refused(422, self.review, pull, event="APPROVE").endswith(
-            "| Can not approve your own pull request"
-        )
+        assert refused(422, self.review, pull, event="APPROVE").endswith("| Can not approve your own pull request")
         said = refused(422, self.review, pull, event="REQUEST_CHANGES")
         assert said.endswith("| Can not request changes on your own pull request")
         assert repo.reviews(1) == []
 
-    def test_another_may_approve_unless_it_is_actions(
-        self, hub: GitHub, repo: Repository, pull: PullRequest
-    ) -> None:
+    def test_another_may_approve_unless_it_is_actions(self, hub: GitHub, repo: Repository, pull: PullRequest) -> None:
         theirs = connect(hub, hub.token("alice")).get_pull(1)
         assert self.review(theirs, event="APPROVE").state == "APPROVED"
         repo.commit("hers", {"a": "b"})
@@ -540,13 +512,9 @@ class TestReviews:
         said = refused(422, pull.create_review, remote.get_commit("main"), "x", "COMMENT")
         assert said.endswith("commit_id is not part of the pull request")
 
-    def test_an_older_commit_outdates_its_comments(
-        self, repo: Repository, remote: Remote, pull: PullRequest
-    ) -> None:
+    def test_an_older_commit_outdates_its_comments(self, repo: Repository, remote: Remote, pull: PullRequest) -> None:
         repo.commit("autobuild/issue-1", {"new.py": "b = 2\n"})
-        self.review(
-            pull, {"path": "new.py", "line": 2, "body": "x"}, {"path": "README.md", "line": 20, "body": "y"}
-        )
+        self.review(pull, {"path": "new.py", "line": 2, "body": "x"}, {"path": "README.md", "line": 20, "body": "y"})
         assert [c.line for c in remote.get_pull(1).get_review_comments()] == [None, 20]
 
     def test_single_comments_word_their_refusal_differently(self, remote: Remote, pull: PullRequest) -> None:
@@ -590,9 +558,7 @@ class TestReviews:
             t=thread["id"],
         )
         assert [c.body for c in repo.review_comments(1)] == ["x", "done"]
-        assert graphql(remote, query, n=1)["repository"]["pullRequest"]["reviewThreads"]["nodes"][0][
-            "isResolved"
-        ]
+        assert graphql(remote, query, n=1)["repository"]["pullRequest"]["reviewThreads"]["nodes"][0]["isResolved"]
         stranger = connect(hub, hub.token("mallory"))
         with pytest.raises(GithubException, match="Resource not accessible"):
             graphql(
@@ -641,10 +607,7 @@ class TestCommits:
         assert [ref.ref for ref in remote.get_git_matching_refs("autobuild/issue-1/")] == [
             "refs/autobuild/issue-1/lease"
         ]
-        assert (
-            refused(422, remote.create_git_ref, "refs/autobuild/issue-1/lease", sha)
-            == "Reference already exists"
-        )
+        assert refused(422, remote.create_git_ref, "refs/autobuild/issue-1/lease", sha) == "Reference already exists"
         assert refused(404, remote.get_git_ref, "autobuild/issue-1") == "Not Found"
 
     def test_runs(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
@@ -722,9 +685,7 @@ class TestGraphQL:
         query = 'query{repository(owner:"octo",name:"calc"){issue(number:9){id}}}'
         assert refused_graphql(remote, query) == "Could not resolve to an Issue with the number of 9."
         query = 'query{repository(owner:"octo",name:"nope"){id}}'
-        assert (
-            refused_graphql(remote, query) == "Could not resolve to a Repository with the name 'octo/nope'."
-        )
+        assert refused_graphql(remote, query) == "Could not resolve to a Repository with the name 'octo/nope'."
 
     def test_a_connection_needs_bounds(self, repo: Repository, remote: Remote) -> None:
         repo.open_issue(author="alice", title="Add")
@@ -797,9 +758,7 @@ class TestGit:
 
     def test_an_app_may_not_touch_workflows(self, repo: Repository, clone: Clone) -> None:
         clone.commit({".github/workflows/x.yml": "on: push\n"})
-        done = clone.run(
-            "push", "--atomic", "origin", "HEAD:refs/heads/w", "HEAD:refs/autobuild/issue-1/journal"
-        )
+        done = clone.run("push", "--atomic", "origin", "HEAD:refs/heads/w", "HEAD:refs/autobuild/issue-1/journal")
         what = "create or update workflow `.github/workflows/x.yml` without `workflows` permission"
         assert done.returncode == 1
         assert f"! [remote rejected] HEAD -> w (refusing to allow a GitHub App to {what})" in done.stderr
@@ -835,18 +794,12 @@ class TestGit:
         assert "not found" in nobody.run("fetch", "origin").stderr
         assert set(repo.git.refs()) == {"refs/heads/main"}
 
-    def test_the_head_of_a_pull_request_can_be_fetched_but_not_pushed(
-        self, clone: Clone, pull: PullRequest
-    ) -> None:
+    def test_the_head_of_a_pull_request_can_be_fetched_but_not_pushed(self, clone: Clone, pull: PullRequest) -> None:
         clone.git("fetch", "-q", "origin", f"refs/pull/{pull.number}/head")
         assert clone.git("rev-parse", "FETCH_HEAD") == pull.head.sha
-        assert (
-            "deny updating a hidden ref" in clone.run("push", "-f", "origin", "HEAD:refs/pull/1/head").stderr
-        )
+        assert "deny updating a hidden ref" in clone.run("push", "-f", "origin", "HEAD:refs/pull/1/head").stderr
 
-    def test_a_push_moves_the_pull_request_at_once(
-        self, repo: Repository, clone: Clone, pull: PullRequest
-    ) -> None:
+    def test_a_push_moves_the_pull_request_at_once(self, repo: Repository, clone: Clone, pull: PullRequest) -> None:
         clone.git("fetch", "-q", "origin", pull.head.ref)
         sha = clone.commit({"more": "1\n"}, "FETCH_HEAD")
         clone.git("push", "-q", "origin", f"HEAD:{pull.head.ref}")
@@ -854,9 +807,7 @@ class TestGit:
 
 
 class TestFaults:
-    def test_before_nothing_happens_after_it_has_happened(
-        self, hub: GitHub, repo: Repository, remote: Remote
-    ) -> None:
+    def test_before_nothing_happens_after_it_has_happened(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
         repo.open_issue(author="alice", title="Add")
         issue = remote.get_issue(1)
         for when, left in (("before", 0), ("after", 1)):
@@ -866,9 +817,7 @@ class TestFaults:
             assert (caught.value.status, len(repo.comments(1))) == (502, left)
 
     @pytest.mark.parametrize(("when", "left"), [("before", 0), ("after", 1)])
-    def test_a_dropped_connection(
-        self, hub: GitHub, repo: Repository, remote: Remote, when: Any, left: int
-    ) -> None:
+    def test_a_dropped_connection(self, hub: GitHub, repo: Repository, remote: Remote, when: Any, left: int) -> None:
         repo.open_issue(author="alice", title="Add")
         issue = remote.get_issue(1)
         hub.fault = on("POST", Fault(when=when, drop=True))
@@ -938,16 +887,12 @@ class TestStrictness:
     ) -> None:
         repo.open_issue(author="alice", title="Add")
         path = path.replace("SHA", repo.git.sha("main"))
-        requests.request(
-            method, hub.api + path, json=body, headers={"Authorization": f"token {token}"}, timeout=5
-        )
+        requests.request(method, hub.api + path, json=body, headers={"Authorization": f"token {token}"}, timeout=5)
         assert len(hub.violations) == 1
         assert word in hub.violations[0]
         hub.violations.clear()
 
-    def test_an_answer_of_the_wrong_shape_is_a_violation(
-        self, hub: GitHub, repo: Repository, remote: Remote
-    ) -> None:
+    def test_an_answer_of_the_wrong_shape_is_a_violation(self, hub: GitHub, repo: Repository, remote: Remote) -> None:
         repo.open_issue(author="alice", title="Add").state = "ajar"  # type: ignore[assignment]
         repo.runs[1] = repo.add_run(1)
         repo.runs[1].attempt = "first"  # type: ignore[assignment]
@@ -955,9 +900,7 @@ class TestStrictness:
         assert "answer 200" in hub.violations[0]
         hub.violations.clear()
 
-    def test_the_journal_has_every_request(
-        self, hub: GitHub, repo: Repository, remote: Remote, clone: Clone
-    ) -> None:
+    def test_the_journal_has_every_request(self, hub: GitHub, repo: Repository, remote: Remote, clone: Clone) -> None:
         hub.journal.clear()
         repo.open_issue(author="alice", title="Add")
         remote.get_issue(1).create_comment("hi")
@@ -1022,8 +965,7 @@ class TestEvents:
             "workflow_dispatch": "workflow-dispatch",
         }
         fit = {
-            name: [event(shape).fault(example) is None for example in examples(name)]
-            for name, shape in shapes.items()
+            name: [event(shape).fault(example) is None for example in examples(name)] for name, shape in shapes.items()
         }
         assert {name: (sum(good), len(good)) for name, good in fit.items()} == {
             "issues": (2, 2),
@@ -1058,9 +1000,7 @@ class TestByItself:
             assert process.stdout
             started = json.loads(process.stdout.readline())
             headers = {"Authorization": f"Bearer {started['tokens'][0]}"}
-            issue = requests.get(
-                f"{started['api']}/repos/octo/calc/issues/1", headers=headers, timeout=5
-            ).json()
+            issue = requests.get(f"{started['api']}/repos/octo/calc/issues/1", headers=headers, timeout=5).json()
             process.terminate()
             assert process.wait(5) == 0
         assert (issue["title"], issue["labels"][0]["name"]) == ("Add", "autobuild")

@@ -324,9 +324,7 @@ def _built(events: list[dict[str, Any]]) -> dict[str, Any]:
         ("max_tokens", [Say("And")], 4),
     ],
 )
-def test_a_stop_reason_ends_the_session(
-    tmp_path: Path, stop_reason: str, blocks: list[Say], times: int
-) -> None:
+def test_a_stop_reason_ends_the_session(tmp_path: Path, stop_reason: str, blocks: list[Say], times: int) -> None:
     answer = Answer(blocks=blocks, stop_reason=stop_reason)
     with ModelServer(one("player", *[answer] * times)) as server:
         result = run(server, tmp_path)
@@ -351,9 +349,7 @@ def test_only_known_keys_are_served() -> None:
         assert post(server.url, key="bad").json()["error"]["type"] == "authentication_error"
         assert post(server.url, key="good").status_code == 200
         bearer = {"Authorization": "Bearer good", "X-Claude-Code-Session-Id": "s"}
-        again = requests.post(
-            f"{server.url}/v1/messages", json=server.requests[1].body, headers=bearer, timeout=5
-        )
+        again = requests.post(f"{server.url}/v1/messages", json=server.requests[1].body, headers=bearer, timeout=5)
         assert again.status_code == 200
         assert [request.role for request in server.requests] == [None, "coach", "coach"]
     server.check()
@@ -448,9 +444,7 @@ def test_a_script_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("hello", "status", "said"), [("hello", 0, ""), ("bye", 1, "lacks 'hello'")])
-def test_the_command_serves_a_file_and_judges_at_its_end(
-    tmp_path: Path, hello: str, status: int, said: str
-) -> None:
+def test_the_command_serves_a_file_and_judges_at_its_end(tmp_path: Path, hello: str, status: int, said: str) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps({"coach": [{"expect": ["hello"], "replies": [{"say": "hi"}]}]}))
     command = [sys.executable, "-m", "simulators.model", "--script", str(file)]

@@ -173,9 +173,7 @@ class _Process:
         if not line:
             self._process.kill()
             status = self._process.wait()
-            raise BrokerLostError(
-                f"The broker's process ended, exit status {status}.", "Start the run again."
-            )
+            raise BrokerLostError(f"The broker's process ended, exit status {status}.", "Start the run again.")
         return dict(json.loads(line))
 
 

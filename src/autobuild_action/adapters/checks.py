@@ -69,9 +69,7 @@ class Checks:
     def _run(self, check: Check, commit: str) -> CheckRun:
         session = f"check-{check.name}".replace(" ", "-")
         self._say(f"check `{check.name}`: {check.command}")
-        tree = self._workspace.prepare(
-            SCRATCH, commit, lambda tree: self._sandbox.own(session, tree, writable=True)
-        )
+        tree = self._workspace.prepare(SCRATCH, commit, lambda tree: self._sandbox.own(session, tree, writable=True))
         spec = Spec(
             session=session,
             identity=Identity.CHECK,
@@ -101,5 +99,5 @@ def _weigh(journal: Journal, turn: Turn, step: Weigh, remote_head: str | None) -
     attempt = journal.attempt
     verdict, measured = turn.verdict, attempt.measured(step.commit)
     if verdict is None or measured is None:
-        raise ValueError("a turn is weighed after it was measured and judged")  # noqa: EM101, TRY003  decide's promise
+        raise ValueError("a turn is weighed after it was measured and judged")
     return gate.weigh(attempt, turn, verdict, measured, remote_head=remote_head)

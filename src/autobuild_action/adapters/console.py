@@ -23,9 +23,7 @@ COLOURS = {"player": "cyan", "coach": "magenta"}
 class Console:
     """Where people watch a run; every word of an agent passes :func:`text.log_safe` first."""
 
-    def __init__(
-        self, trace: Trace, redact: Callable[[str], str], *, in_actions: bool, verbose: bool
-    ) -> None:
+    def __init__(self, trace: Trace, redact: Callable[[str], str], *, in_actions: bool, verbose: bool) -> None:
         """``in_actions`` speaks the runner's commands for groups; ``verbose`` shows the agents' texts too."""
         self._rich = RichConsole(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, emoji=False)
         self._trace = trace

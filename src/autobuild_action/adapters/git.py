@@ -116,7 +116,7 @@ class Git:
         cwd: Path | None = None,
     ) -> bytes:
         """Run ``git ARGS`` on our git directory and answer its stdout; raises :class:`GitError`."""
-        done = subprocess.run(  # noqa: S603  fixed program, arguments as a list
+        done = subprocess.run(
             [_git(), *self._options(work), *args],
             input=stdin,
             capture_output=True,
@@ -154,9 +154,7 @@ class Git:
         """Make the git directory if it is not there."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not (self.folder / "HEAD").exists():
-            self.run(
-                "init", "--quiet", "--bare", "--template=", "--initial-branch=autobuild", str(self.folder)
-            )
+            self.run("init", "--quiet", "--bare", "--template=", "--initial-branch=autobuild", str(self.folder))
             (self.folder / "info").mkdir(exist_ok=True)
             (self.folder / "info/attributes").write_text(RAW)
 
@@ -170,11 +168,7 @@ class Git:
         """Store the files ``paths`` (below ``cwd``) just as they are; answers their ids in order."""
         plain = [path for path in paths if b"\n" not in path]
         lines = b"".join(path + b"\n" for path in plain)
-        answer = (
-            self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=lines, cwd=cwd)
-            if plain
-            else b""
-        )
+        answer = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=lines, cwd=cwd) if plain else b""
         ids = dict(zip(plain, answer.decode().split(), strict=True))
         odd = {path: self.blob((cwd / os.fsdecode(path)).read_bytes()) for path in paths if path not in ids}
         return [(ids | odd)[path] for path in paths]
@@ -232,14 +226,9 @@ class Git:
 
     def numstat(self, base: str, head: str) -> list[tuple[str, int, int]]:
         """Changed paths with lines added and removed (0 for binary files)."""
-        listed = self.run(
-            "diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--no-renames", base, head, "--"
-        )
+        listed = self.run("diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--no-renames", base, head, "--")
         rows = [row.split(b"\t", 2) for row in listed.split(b"\0") if row]
-        return [
-            (path.decode(errors="backslashreplace"), _number(more), _number(less))
-            for more, less, path in rows
-        ]
+        return [(path.decode(errors="backslashreplace"), _number(more), _number(less)) for more, less, path in rows]
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor, None where there is none in what was fetched."""
@@ -252,9 +241,7 @@ class Git:
         options = ("-c", f"core.excludesFile={rules}", "check-ignore", "--no-index", "-z", "--stdin")
         command = [_git(), *self._options(tree), *options]
         asked = b"".join(path + b"\0" for path in candidates)
-        done = subprocess.run(  # noqa: S603  fixed program; exit status 1 means that none is ignored
-            command, input=asked, capture_output=True, env=_environment(None), cwd=tree, check=False
-        )
+        done = subprocess.run(command, input=asked, capture_output=True, env=_environment(None), cwd=tree, check=False)
         if done.returncode > 1:
             raise GitError(f"git check-ignore failed: {done.stderr.decode(errors='replace')}")
         return set(done.stdout.split(b"\0"))
@@ -285,13 +272,11 @@ class Git:
     def remote_refs(self, *patterns: str) -> dict[str, str]:
         """The remote's refs that match, with their commits."""
         remote = self._remote.environment if self._remote else {}
-        lines = (
-            self.run("ls-remote", "--quiet", "--refs", self._url, *patterns, env=remote).decode().splitlines()
-        )
+        lines = self.run("ls-remote", "--quiet", "--refs", self._url, *patterns, env=remote).decode().splitlines()
         return {ref: commit for commit, _, ref in (line.partition("\t") for line in lines)}
 
     def push(self, *updates: Update) -> None:
-        """Push all updates or none, never forced, and read the remote back.
+        """Push all updates or none, never forced; a branch is read back before anyone is told of it.
 
         Raises ``SupersededError`` where a ref was moved by somebody else, ``PushRefusedError`` with the server's
         words where it said no, and tries once more where the connection broke.
@@ -307,7 +292,7 @@ class Git:
                 if "remote rejected" in exc.what or last:
                     raise PushRefusedError(_refusal(exc.what)) from exc
             else:
-                if self._arrived(updates):
+                if not any(update.ref.startswith("refs/heads/") for update in updates) or self._arrived(updates):
                     return
                 raise SupersededError("The branch on GitHub is not what was just pushed.")
 
@@ -347,14 +332,10 @@ class Checkout:
 
         No content is read and no filter runs: attributes in the tree cannot matter.
         """
-        fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(
-            b"\0"
-        )
+        fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(b"\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
         found = [(meta.rsplit(b" ", 1)[-1], path) for meta, path in pairs]
-        return [path for state, path in found if state != b"D"], [
-            path for state, path in found if state == b"D"
-        ]
+        return [path for state, path in found if state != b"D"], [path for state, path in found if state == b"D"]
 
     def tracked(self) -> dict[bytes, bytes]:
         """The index: path to mode and object id."""
@@ -383,9 +364,7 @@ def seed(git: Git, commit: str, folder: Path, work: Path) -> None:
     store.create()
     author = Author(name="autobuild", email="autobuild@localhost")
     root = git.commit(git.tree(commit), (), "The tree as it is before this session\n", author)
-    Git(git.folder, Remote(url=str(folder))).run(
-        "push", "--quiet", "--force", str(folder), f"{root}:refs/heads/work"
-    )
+    Git(git.folder, Remote(url=str(folder))).run("push", "--quiet", "--force", str(folder), f"{root}:refs/heads/work")
     target = work / ".git"
     shutil.copytree(folder, target)
     (target / "config").write_text(
@@ -420,7 +399,7 @@ def _clean(folder: bytes, tracked: set[bytes]) -> None:
 def _fill(template: Path, folder: Path) -> None:
     """Copy what ``folder`` lacks from ``template``, links as links, times kept."""
     copy = ["cp", "--archive", "--no-clobber", "--reflink=auto", f"{template}/.", str(folder)]
-    subprocess.run(copy, check=True, capture_output=True)  # noqa: S603  fixed program
+    subprocess.run(copy, check=True, capture_output=True)
 
 
 def _git() -> str:
@@ -450,7 +429,5 @@ def _number(field: bytes) -> int:
 
 def _refusal(words: str) -> str:
     """The server's own lines of a failed push, without git's advice."""
-    lines = [
-        line for line in words.splitlines() if re.match(r"\s*(remote:|!|error:|fatal:|git push failed)", line)
-    ]
+    lines = [line for line in words.splitlines() if re.match(r"\s*(remote:|!|error:|fatal:|git push failed)", line)]
     return "\n".join(lines) or words

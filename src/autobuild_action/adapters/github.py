@@ -71,9 +71,7 @@ class Repo:
         """``pause`` is the least time between two writes, in seconds; GitHub asks for one."""
         self.server = server
         self.name = name
-        retry = GithubRetry(
-            total=5, backoff_factor=1, max_rate_limit_wait=600, allowed_methods={"GET", "HEAD"}
-        )
+        retry = GithubRetry(total=5, backoff_factor=1, max_rate_limit_wait=600, allowed_methods={"GET", "HEAD"})
         self._github = Github(
             auth=Auth.Token(token),
             base_url=server.api,
@@ -148,9 +146,7 @@ class Repo:
     def edited_at(self, number: int) -> datetime | None:
         """When the issue's text or title was last changed, None where never."""
         owner, _, name = self.name.partition("/")
-        found = self.graphql(ISSUE_TIMES, {"owner": owner, "name": name, "number": number})["repository"][
-            "issue"
-        ]
+        found = self.graphql(ISSUE_TIMES, {"owner": owner, "name": name, "number": number})["repository"]["issue"]
         times = [
             found["lastEditedAt"],
             *(node["createdAt"] for node in found["timelineItems"]["nodes"] if node),
@@ -166,6 +162,13 @@ class Repo:
         except ForgeError:
             return False
         return found.get("status") == "completed" or int(found.get("run_attempt") or 0) > run.attempt
+
+    def run_created(self, run: RunId) -> datetime | None:
+        """When a workflow run was asked for, None where GitHub does not tell us."""
+        try:
+            return datetime.fromisoformat(str(self._get(f"{self.repo.url}/actions/runs/{run.id}")["created_at"]))
+        except (ForgeError, KeyError, ValueError):
+            return None
 
     def branch_of(self, number: int) -> tuple[str, str]:
         """A pull request's head: the repository it is in, and its branch."""
@@ -281,9 +284,7 @@ class GithubForge:
                     return Posted(id=review.id, url=review.html_url, body=review.body)
         return None
 
-    def create_review(
-        self, number: int, *, commit: str, body: str, comments: Sequence[Mapping[str, object]]
-    ) -> Posted:
+    def create_review(self, number: int, *, commit: str, body: str, comments: Sequence[Mapping[str, object]]) -> Posted:
         """Review a commit; the event is always ``COMMENT``, since GitHub refuses others on one's own work."""
         asked = {"commit_id": commit, "body": body, "event": "COMMENT", "comments": list(comments)}
         with _writing():
@@ -356,9 +357,7 @@ def _translated() -> Iterator[None]:
     except GithubException as exc:
         raise RefusedError(exc.status, _words(exc)) from exc
     except (requests.RequestException, AssertionError) as exc:
-        raise ForgeError(
-            f"GitHub could not be reached: {type(exc).__name__}.", "Try again in a while."
-        ) from exc
+        raise ForgeError(f"GitHub could not be reached: {type(exc).__name__}.", "Try again in a while.") from exc
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autobuild_action import prompting
 from autobuild_action.adapters import claude
 from autobuild_action.adapters.workspace import COACH, PLAYER, SCRATCH
-from autobuild_action.shapes import read_report, read_verdict, report_schema, verdict_schema
 from autobuild_action.gate import Record, cited_path, faults
 from autobuild_action.model import Judged, LedgerEntry, PlayerEnded, Role, Session, SessionEnd, Why
 from autobuild_action.ports import Bounds, Identity, Spec
+from autobuild_action.shapes import read_report, read_verdict, report_schema, verdict_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from autobuild_action.adapters.takeover import Taken
     from autobuild_action.adapters.workspace import Workspace
     from autobuild_action.journal import Journal
-    from autobuild_action.model import Check, Fact, Implement, Judge, Measured, Mode, Task, Turn, Verdict
+    from autobuild_action.model import Check, Fact, Implement, Judge, Measured, Mode, Turn, Verdict
     from autobuild_action.ports import Sandbox
 
 PLAYER_TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep")
 COACH_TOOLS = ("Read", "Glob", "Grep")
 RESERVE_SECONDS = 60
 """What a session leaves of the run's time, so that the run can still end well."""
+POLITE = 0.95
+"""The CLI's own limit lies a little below the broker's, so that it ends with a result."""
 RUN_SECONDS = 600
 LEDGER_TEXT = 4000
 
@@ -38,6 +40,22 @@ class Witness(Protocol):
 
     def session(self, role: Role, turn: int, event: str, data: Mapping[str, Any]) -> None:
         """One event of a session."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One session to play: who, on which turn, where, and with what words."""
+
+    role: Role
+    turn: int
+    model: str
+    work: Path
+    session: str
+    system: str
+    prompt: str
+    schema: Mapping[str, Any]
+    budget_usd: float
+    run: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,68 +71,53 @@ class Stage:
     notes: str
     checks: Sequence[Check]
 
-    def play(
-        self,
-        role: Role,
-        journal: Journal,
-        turn: int,
-        *,
-        model: str,
-        work: Path,
-        session: str,
-        system: str,
-        prompt: str,
-        schema: Mapping[str, Any],
-        budget_usd: float,
-        run: Callable[[str], str] | None = None,
-    ) -> tuple[Session, claude.Answer]:
+    def play(self, journal: Journal, part: Part) -> tuple[Session, claude.Answer]:
         """Play one session and end everything of it; answers how it went and what it said."""
         limits = journal.attempt.started.limits
-        nonce = self.broker.open(budget_usd)
-        env = {**claude.ENVIRONMENT, "ANTHROPIC_BASE_URL": self.broker.url, "ANTHROPIC_API_KEY": nonce}
-        identity = Identity.PLAYER if role is Role.PLAYER else Identity.COACH
+        player = part.role is Role.PLAYER
+        nonce = self.broker.open(part.budget_usd)
         seconds = min(limits.session_seconds, max(1.0, self.seconds_left() - RESERVE_SECONDS))
         spec = Spec(
-            session=session,
-            identity=identity,
+            session=part.session,
+            identity=Identity.PLAYER if player else Identity.COACH,
             argv=(str(self.cli),),
-            work=work,
+            work=part.work,
             limits=Bounds(seconds=seconds),
-            env=env,
-            writable=role is Role.PLAYER,
+            env={**claude.ENVIRONMENT, "ANTHROPIC_BASE_URL": self.broker.url, "ANTHROPIC_API_KEY": nonce},
+            writable=player,
             broker=True,
         )
         call = claude.Call(
             id=str(uuid.uuid4()),
-            model=model,
+            model=part.model,
             launcher=self.sandbox.launcher(spec),
-            work=work,
-            system=system,
-            keep_preset=role is Role.PLAYER,
-            prompt=prompt,
-            tools=PLAYER_TOOLS if role is Role.PLAYER else COACH_TOOLS,
-            schema=schema,
-            max_steps=limits.player_steps if role is Role.PLAYER else limits.coach_steps,
-            budget_usd=budget_usd * 0.95,
+            work=part.work,
+            system=part.system,
+            keep_preset=player,
+            prompt=part.prompt,
+            tools=PLAYER_TOOLS if player else COACH_TOOLS,
+            schema=part.schema,
+            max_steps=limits.player_steps if player else limits.coach_steps,
+            budget_usd=part.budget_usd * POLITE,
             seconds=seconds,
-            run=run,
+            run=part.run,
         )
         try:
-            answer = claude.play(call, lambda event, data: self.witness.session(role, turn, event, data))
+            answer = claude.play(call, lambda event, data: self.witness.session(part.role, part.turn, event, data))
         finally:
-            self.sandbox.end(session)
+            self.sandbox.end(part.session)
             used = self.broker.close(nonce)
         end, why, detail = answer.end, answer.why, answer.detail
         if used.over_budget and end is not SessionEnd.COMPLETED:
             end, why, detail = SessionEnd.CUT_SHORT, Why.BUDGET, "the session's budget was used up"
         record = Session(
             id=call.id,
-            role=role,
-            model=model,
+            role=part.role,
+            model=part.model,
             end=end,
             seconds=answer.seconds,
             usage=used.usage,
-            prompt_sha256=prompting.sha256(system, prompt),
+            prompt_sha256=prompting.sha256(part.system, part.prompt),
             why=why,
             detail=detail,
         )
@@ -124,9 +127,7 @@ class Stage:
 class ModelPlayer:
     """The Player: implements in a tree of its own; the tree becomes our commit."""
 
-    def __init__(
-        self, stage: Stage, *, model: str, mode: Mode, message: Callable[[Journal, int, Taken], str]
-    ) -> None:
+    def __init__(self, stage: Stage, *, model: str, mode: Mode, message: Callable[[Journal, int, Taken], str]) -> None:
         """``message`` writes the commit message of a turn."""
         self._stage = stage
         self._model = model
@@ -140,10 +141,9 @@ class ModelPlayer:
         session = f"player-{attempt.number}-{step.turn}-{uuid.uuid4().hex[:8]}"
         own = stage.sandbox.own
         work = stage.workspace.prepare(PLAYER, parent, lambda tree: own(session, tree, writable=True))
-        record, answer = stage.play(
-            Role.PLAYER,
-            journal,
-            step.turn,
+        part = Part(
+            role=Role.PLAYER,
+            turn=step.turn,
             model=self._model,
             work=work,
             session=session,
@@ -152,6 +152,7 @@ class ModelPlayer:
             schema=report_schema(task),
             budget_usd=step.budget_usd,
         )
+        record, answer = stage.play(journal, part)
         report = read_report(answer.structured, task)
         commands = tuple(command[:2000] for command in answer.commands[:200])
         ended = PlayerEnded(turn=step.turn, session=record, report=report, commands=commands)
@@ -182,28 +183,31 @@ class ModelCoach:
         stage, attempt, turn = self._stage, journal.attempt, journal.attempt.turns[-1]
         measured = attempt.measured(step.commit)
         if measured is None:
-            raise ValueError("a commit is judged after it was measured")  # noqa: EM101, TRY003  decide's promise
+            raise ValueError("a commit is judged after it was measured")
         session = f"coach-{attempt.number}-{step.turn}-{uuid.uuid4().hex[:8]}"
         own = stage.sandbox.own
         work = stage.workspace.prepare(COACH, step.commit, lambda tree: own(session, tree, writable=False))
         desk = _Desk(stage, step.commit, session)
+        part = Part(
+            role=Role.COACH,
+            turn=step.turn,
+            model=self._model,
+            work=work,
+            session=session,
+            system=prompting.coach_system(attempt, stage.notes),
+            prompt=self._prompt(journal, turn, measured, step),
+            schema=verdict_schema(attempt.task),
+            budget_usd=step.budget_usd,
+            run=desk.run,
+        )
         try:
-            record, answer = stage.play(
-                Role.COACH,
-                journal,
-                step.turn,
-                model=self._model,
-                work=work,
-                session=session,
-                system=prompting.coach_system(attempt, stage.notes),
-                prompt=self._prompt(journal, turn, measured, step),
-                schema=verdict_schema(attempt.task),
-                budget_usd=step.budget_usd,
-                run=desk.run,
-            )
+            record, answer = stage.play(journal, part)
         finally:
             desk.close()
-        verdict, wrong = self._verdict(journal, turn, measured, answer, record, desk)
+        if record.end is SessionEnd.COMPLETED:
+            verdict, wrong = self._verdict(journal, measured, answer, desk.ledger)
+        else:
+            verdict, wrong = None, (f"The session ended without a verdict: {record.detail}",)
         return [
             Judged(
                 turn=step.turn,
@@ -220,19 +224,12 @@ class ModelCoach:
         return prompting.coach_turn(journal, turn, measured, diff, step.faults)
 
     def _verdict(
-        self,
-        journal: Journal,
-        turn: Turn,
-        measured: Measured,
-        answer: claude.Answer,
-        session: Session,
-        desk: _Desk,
+        self, journal: Journal, measured: Measured, answer: claude.Answer, ledger: Sequence[LedgerEntry]
     ) -> tuple[Verdict | None, tuple[str, ...]]:
-        if session.end is not SessionEnd.COMPLETED:
-            return None, (f"The session ended without a verdict: {session.detail}",)
+        """The verdict if it counts, else what is wrong with it."""
         attempt = journal.attempt
-        task: Task = attempt.task
-        verdict, wrong = read_verdict(answer.structured, task, attempt=attempt.number, turn=turn.number)
+        task, turn = attempt.task, attempt.turns[-1].number
+        verdict, wrong = read_verdict(answer.structured, task, attempt=attempt.number, turn=turn)
         if verdict is None:
             return None, wrong
         wrong = faults(
@@ -242,7 +239,7 @@ class ModelCoach:
                 open_issues=journal.open_issues,
                 checks=measured.checks,
                 baseline=attempt.baseline,
-                ledger=tuple(desk.ledger),
+                ledger=tuple(ledger),
                 lines=self._lines(verdict, measured.commit),
                 touched=self._stage.workspace.touched(COACH),
             ),
@@ -292,9 +289,7 @@ class _Desk:
             output=_tail(ended.output),
         )
         self.ledger.append(entry)
-        code = (
-            f"exit {ended.exit_code}" if ended.exit_code is not None else f"no exit code ({ended.ended_by})"
-        )
+        code = f"exit {ended.exit_code}" if ended.exit_code is not None else f"no exit code ({ended.ended_by})"
         return f"{entry.id} {code}, {ended.seconds:.1f} s\n{ended.output}"
 
     def close(self) -> None:

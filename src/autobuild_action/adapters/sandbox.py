@@ -74,7 +74,7 @@ class HostSandbox:
     def run(self, spec: Spec) -> Ended:
         """Run ``spec.argv`` to its end or its limits; both streams as one bounded text."""
         started = time.monotonic()
-        process = subprocess.Popen(  # noqa: S603  the command of the project, which is what is to be run
+        process = subprocess.Popen(
             self._command(spec),
             cwd=spec.work,
             stdin=subprocess.DEVNULL,
@@ -167,9 +167,7 @@ class HostSandbox:
 
     # --- ending
 
-    def _wait(
-        self, process: subprocess.Popen[bytes], output: _Output, deadline: float, session: str
-    ) -> EndedBy:
+    def _wait(self, process: subprocess.Popen[bytes], output: _Output, deadline: float, session: str) -> EndedBy:
         ended_by = EndedBy.EXIT
         while process.poll() is None:
             if output.too_much.wait(timeout=0.02):
@@ -236,7 +234,7 @@ def _free_uids() -> Iterator[int]:
 
 def _chown_all(folder: Path, uid: int) -> None:
     command = ["chown", "--recursive", "--no-dereference", f"{uid}:{uid}", str(folder)]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603  fixed program
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def _kill_uid(uid: int) -> None:
@@ -245,10 +243,8 @@ def _kill_uid(uid: int) -> None:
     for _ in range(ROUNDS):
         if not _lives(uid):
             return
-        subprocess.run(kill, check=False, capture_output=True)  # noqa: S603  fixed program
-    raise SetupError(
-        f"Processes of uid {uid} cannot be ended.", "This is a defect of the sandbox: please report it."
-    )
+        subprocess.run(kill, check=False, capture_output=True)
+    raise SetupError(f"Processes of uid {uid} cannot be ended.", "This is a defect of the sandbox: please report it.")
 
 
 def _lives(uid: int) -> bool:

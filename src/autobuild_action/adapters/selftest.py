@@ -23,7 +23,7 @@ cat "/proc/$2/environ" >/dev/null 2>&1 && echo "the orchestrator's environment c
 kill -0 "$2" 2>/dev/null && echo "the orchestrator can be signalled"
 test -w /var/run/docker.sock && echo "the Docker engine's socket can be written"
 cat /etc/shadow >/dev/null 2>&1 && echo "/etc/shadow can be read"
-env | grep -E '^(GITHUB_TOKEN|INPUT_|ACTIONS_|ANTHROPIC_|CLAUDE_CODE_OAUTH)' >/dev/null && echo "a secret's variable is set"
+env | grep -Eq '^(GITHUB_TOKEN|INPUT_|ACTIONS_|ANTHROPIC_|CLAUDE_CODE_OAUTH)' && echo "a secret's variable is set"
 grep -q '^NoNewPrivs:[[:space:]]*1' /proc/self/status || echo "new privileges can be had"
 grep -q '^CapBnd:[[:space:]]*0*$' /proc/self/status || echo "capabilities are left"
 touch /etc/autobuild-probe 2>/dev/null && echo "a file outside the work folder can be written"

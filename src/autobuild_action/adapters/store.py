@@ -36,20 +36,21 @@ def refs(issue: int) -> tuple[str, str]:
 class JournalStore:
     """A journal and the commit it was last pushed as; implements the port ``Log``."""
 
-    def __init__(
-        self, git: Git, author: Author, journal: Journal, run: RunId, *, head: str | None = None
-    ) -> None:
+    def __init__(self, git: Git, author: Author, journal: Journal, run: RunId, *, head: str | None = None) -> None:
         """``head`` is the commit on the journal's ref that ``journal`` was read from."""
         self.journal = journal
         self._git = git
         self._author = author
         self._run = run
         self._head = head
+        self._pushed = journal
 
     def add(self, *facts: Fact) -> None:
         """Append and push; a ``Committed`` among the facts takes its branch along, both or neither."""
         before = self.journal
         self.note(*facts)
+        if self.journal == self._pushed:
+            return
         try:
             self._push(facts)
         except BaseException:
@@ -59,13 +60,12 @@ class JournalStore:
     def _push(self, facts: Sequence[Fact]) -> None:
         tree = self._git.file_tree(FILE, journals.dumps(self.journal).encode())
         parents = [self._head] if self._head else []
-        made = self._git.commit(
-            tree, parents, f"autobuild journal of issue {self.journal.issue}\n", self._author
-        )
+        made = self._git.commit(tree, parents, f"autobuild journal of issue {self.journal.issue}\n", self._author)
         commits = [fact.commit for fact in facts if isinstance(fact, Committed)]
         branch = [Update(commit=commit, ref=f"refs/heads/{self.journal.branch}") for commit in commits]
         self._git.push(Update(commit=made, ref=refs(self.journal.issue)[0]), *branch)
         self._head = made
+        self._pushed = self.journal
 
     def note(self, *facts: Fact) -> None:
         """Append facts that go with the next push."""
@@ -82,9 +82,7 @@ def read(git: Git, commit: str) -> Journal:
 
 def new(repository: str, issue: int, branch: str, base: str) -> Journal:
     """An empty journal."""
-    return journals.Journal(
-        id=str(uuid.uuid4()), repository=repository, issue=issue, branch=branch, base=base
-    )
+    return journals.Journal(id=str(uuid.uuid4()), repository=repository, issue=issue, branch=branch, base=base)
 
 
 # --- the lease --------------------------------------------------------------------------------------
@@ -112,7 +110,10 @@ class LeaseStore:
         self._held: tuple[str, Lease] | None = None
 
     def take(self, journal_id: str, run: RunId, *, seconds: float, head: str | None, now: datetime) -> None:
-        """Claim the issue; ``head`` is the lease's commit as fetched. Raises ``RunningError`` with the holder's link."""
+        """Claim the issue; ``head`` is the lease's commit as fetched.
+
+        Raises ``RunningError`` with the holder's link.
+        """
         self._refuse_if_held(head, run, now)
         deadline = now + timedelta(seconds=seconds) + GRACE
         lease = Lease(

@@ -95,9 +95,7 @@ class Studio:
                 self._checks(base),
                 workspace,
                 sandbox,
-                remote_head=lambda: self.git.remote_refs(f"refs/heads/{self.branch}").get(
-                    f"refs/heads/{self.branch}"
-                ),
+                remote_head=lambda: self.git.remote_refs(f"refs/heads/{self.branch}").get(f"refs/heads/{self.branch}"),
                 say=self.console.say,
             )
             self._set_up(workspace, sandbox, base, folder)
@@ -159,9 +157,7 @@ class Studio:
             return ()
         if settings.check_command:
             return (Check(name="tests", command=settings.check_command),)
-        found = detect(
-            self.git.paths(base), lambda path: (self.git.read(base, path) or b"").decode(errors="replace")
-        )
+        found = detect(self.git.paths(base), lambda path: (self.git.read(base, path) or b"").decode(errors="replace"))
         if found is None:
             raise SetupError(
                 "No check was found: nothing here looks like a test command.",
@@ -190,9 +186,7 @@ class Studio:
         try:
             ended = sandbox.run(spec)
             if ended.ended_by is not EndedBy.EXIT or ended.exit_code != 0:
-                how = (
-                    f"exit {ended.exit_code}" if ended.exit_code is not None else f"ended by {ended.ended_by}"
-                )
+                how = f"exit {ended.exit_code}" if ended.exit_code is not None else f"ended by {ended.ended_by}"
                 tail = ended.output[-3000:]
                 raise SetupError(
                     f"`setup-command` failed ({how}): {tail}", "Correct it and comment `/autobuild retry`."

@@ -135,9 +135,7 @@ class _Sorting:
             self.links.append((path, target))
 
     def _one_too_many(self) -> str | None:
-        return (
-            f"more than {paths.MOST_FILES} files in one turn" if len(self.files) >= paths.MOST_FILES else None
-        )
+        return f"more than {paths.MOST_FILES} files in one turn" if len(self.files) >= paths.MOST_FILES else None
 
 
 def _file_refusal(path: bytes, full: bytes, state: os.stat_result) -> str | None:
@@ -160,9 +158,7 @@ def _walk(handle: int, sorting: _Sorting, prefix: bytes = b"", depth: int = 0) -
         path = prefix + name
         if name == b".git":
             if prefix:
-                sorting.refuse(
-                    path, "a nested repository's own folder; its files are taken as ordinary files"
-                )
+                sorting.refuse(path, "a nested repository's own folder; its files are taken as ordinary files")
         elif not is_folder:
             yield path
         elif depth >= DEEPEST:

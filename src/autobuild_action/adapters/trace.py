@@ -29,12 +29,7 @@ class Trace:
         text = self._redact(json.dumps(line, default=repr, ensure_ascii=False))
         with (self.folder / "trace.jsonl").open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(
-                (
-                    text
-                    if len(text) <= LONGEST_TEXT
-                    else json.dumps({"kind": kind, "cut": text[:LONGEST_TEXT]})
-                )
-                + "\n"
+                (text if len(text) <= LONGEST_TEXT else json.dumps({"kind": kind, "cut": text[:LONGEST_TEXT]})) + "\n"
             )
 
     def keep(self, name: str, text: str) -> None:

@@ -56,9 +56,7 @@ class Upstream:
         connection.sock.settimeout(600)  # a long answer that isn't streamed takes minutes
         return connection
 
-    def ask(
-        self, connection: HTTPConnection, target: str, headers: dict[str, str], body: bytes
-    ) -> HTTPResponse:
+    def ask(self, connection: HTTPConnection, target: str, headers: dict[str, str], body: bytes) -> HTTPResponse:
         """Send the request with the key in it."""
         if self._api_key:
             headers["x-api-key"] = self._api_key
