@@ -125,14 +125,17 @@ class Sandbox(Protocol):
 
     level: Level
 
-    def own(self, session: str, tree: Path, *, writable: bool) -> None:
-        """Give a work tree to this session, and to nobody else."""
+    def own(self, session: str, tree: Path, *, writable: bool) -> bool:
+        """Give a work tree to this session, and to nobody else; answers whether files got another owner."""
 
     def launcher(self, spec: Spec) -> Path:
         """An executable that runs ``spec.argv`` and its own arguments inside, stdin and stdout passed through."""
 
     def run(self, spec: Spec) -> Ended:
         """Run ``spec.argv`` inside to its end or to its limits."""
+
+    def put(self, session: str, name: str, text: str) -> str:
+        """Leave a file for the session to read; answers its path as the session sees it."""
 
     def temp(self, session: str) -> Path:
         """The session's TMPDIR as we see it; gone after :meth:`end`."""

@@ -118,8 +118,8 @@ class _Process:
     """A broker's process and the line to it: a pair of sockets, which nobody else can open."""
 
     def __init__(self, environ: Mapping[str, str], greeting: Mapping[str, object]) -> None:
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
+        self._line, theirs = socket.socketpair()
+        with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-m", "autobuild_action.adapters.broker_server"],
                 stdin=theirs.fileno(),
@@ -129,8 +129,8 @@ class _Process:
                 env={**environ, "PYTHONPATH": str(Path(__file__).parents[2])},
                 process_group=0,  # an interrupt from the keyboard is for us alone; it ends when we do
             )
-            ours.settimeout(ANSWER_SECONDS)
-            self._line = ours.makefile("rwb")
+        self._line.settimeout(ANSWER_SECONDS)
+        self._answers = self._line.makefile("rb")
         self._tell(greeting)
 
     @cached_property
@@ -153,6 +153,7 @@ class _Process:
         return answer
 
     def end(self) -> None:
+        self._answers.close()
         self._line.close()
         try:
             self._process.wait(timeout=2)
@@ -162,12 +163,11 @@ class _Process:
 
     def _tell(self, command: Mapping[str, object]) -> None:
         with contextlib.suppress(ConnectionError):  # the missing answer will say it
-            self._line.write(json.dumps(command).encode() + b"\n")
-            self._line.flush()
+            self._line.sendall(json.dumps(command).encode() + b"\n")
 
     def _answer(self) -> dict[str, Any]:
         try:
-            line = self._line.readline()
+            line = self._answers.readline()
         except OSError:  # reset, or silent for too long: either way it's of no use any more
             line = b""
         if not line:

@@ -59,7 +59,7 @@ class Call:
     model: str
     launcher: Path
     work: Path
-    system: str
+    system_file: str
     keep_preset: bool
     prompt: str
     tools: tuple[str, ...]
@@ -154,16 +154,22 @@ def _options(call: Call, seen: _Seen) -> ClaudeAgentOptions:
         max_buffer_size=BUFFER,
         session_id=call.id,
         settings=json.dumps(SETTINGS),
-        extra_args={"no-session-persistence": None, "disable-slash-commands": None},
+        extra_args=_extra_arguments(call),
         stderr=seen.stderr.append,
     )
 
 
 def _system_prompt(call: Call) -> Any:  # noqa: ANN401  the SDK's union of TypedDicts
-    """A file, since a long text in argv fails with E2BIG at 128 KiB; the preset takes an appendix by argv only."""
+    """By a file, since a contract in argv would fail with E2BIG from 128 KiB on."""
     if call.keep_preset:
-        return {"type": "preset", "preset": "claude_code", "append": call.system}
-    return call.system
+        return {"type": "preset", "preset": "claude_code"}
+    return {"type": "file", "path": call.system_file}
+
+
+def _extra_arguments(call: Call) -> dict[str, str | None]:
+    """What the SDK has no option for: the preset takes its appendix as a file only this way."""
+    arguments: dict[str, str | None] = {"no-session-persistence": None, "disable-slash-commands": None}
+    return arguments | ({"append-system-prompt-file": call.system_file} if call.keep_preset else {})
 
 
 def _run_server(run: Callable[[str], str]) -> Any:  # noqa: ANN401  the SDK's own server type

@@ -48,7 +48,15 @@ RAW = "* -text -ident -filter -working-tree-encoding !eol !diff !merge\n"
 PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 PASSED_ON_CA = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 MOVED = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "reference already exists")
-PATHS_A_CALL = 500
+LONG_AGO = "946684800 +0000"
+AGENTS_CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	bare = false
+[user]
+	name = agent
+	email = agent@localhost
+"""
 
 
 class GitError(ForgeError):
@@ -181,14 +189,14 @@ class Git:
         """A commit's tree."""
         return self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
-    def commit(self, tree: str, parents: Iterable[str], message: str, author: Author) -> str:
-        """Make a commit; answers its id."""
+    def commit(self, tree: str, parents: Iterable[str], message: str, author: Author, *, at: str = "") -> str:
+        """Make a commit, now or ``at`` a time in git's own form; answers its id."""
         who = {
             "GIT_AUTHOR_NAME": author.name,
             "GIT_AUTHOR_EMAIL": author.email,
             "GIT_COMMITTER_NAME": author.name,
             "GIT_COMMITTER_EMAIL": author.email,
-        }
+        } | ({"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {})
         options = [part for parent in parents for part in ("-p", parent)]
         made = self.run("commit-tree", tree, *options, "-F", "-", stdin=message.encode(), env=who)
         return made.decode().strip()
@@ -319,7 +327,7 @@ class Checkout:
         """Make the folder exactly ``commit``, plus the files of ``template`` that the commit lacks."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._run("read-tree", "--reset", "-u", commit)
-        _clean(os.fsencode(self.folder), set(self.tracked()))
+        _clean(os.fsencode(self.folder), self.tracked())
         if template:
             _fill(template, self.folder)
 
@@ -330,18 +338,16 @@ class Checkout:
     def changed(self) -> tuple[list[bytes], list[bytes]]:
         """Tracked paths whose file may differ from the index, and those that are gone; by stat data alone.
 
-        No content is read and no filter runs: attributes in the tree cannot matter.
+        No content is read and no filter runs: attributes in the tree cannot matter. Submodules are passed over.
         """
         fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(b"\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
-        found = [(meta.rsplit(b" ", 1)[-1], path) for meta, path in pairs]
+        found = [(meta.rsplit(b" ", 1)[-1], path) for meta, path in pairs if not meta.startswith(b":160000")]
         return [path for state, path in found if state != b"D"], [path for state, path in found if state == b"D"]
 
-    def tracked(self) -> dict[bytes, bytes]:
-        """The index: path to mode and object id."""
-        rows = self._run("ls-files", "--stage", "-z").split(b"\0")
-        entries = (row.split(b"\t", 1) for row in rows if row)
-        return {path: meta.rsplit(b" ", 1)[0] for meta, path in entries}
+    def tracked(self) -> set[bytes]:
+        """The paths in the index."""
+        return set(self._run("ls-files", "-z").split(b"\0")) - {b""}
 
     def record(self, entries: Sequence[tuple[str, str, bytes]], gone: Sequence[bytes]) -> str:
         """Put (mode, id, path) entries and removals into the index; answers the tree."""
@@ -355,23 +361,28 @@ class Checkout:
         return self.git.run(*args, work=self.folder, index=self._index, stdin=stdin)
 
 
-def seed(git: Git, commit: str, folder: Path, work: Path) -> None:
-    """Give the checkout ``work`` a throw-away ``.git`` (one commit of its tree, no remote), by way of ``folder``.
+    def seed(self, commit: str, store: Path) -> None:
+        """Give the folder a throw-away ``.git`` (one commit of its tree, no remote), made in ``store``.
 
-    Agents may use it as they like; we never read it.
-    """
-    store = Git(folder, Remote(url=str(folder)))
-    store.create()
+        Agents may use it as they like; we never read it. The copy of our index spares their first ``git status``
+        reading every file.
+        """
+        root = _root(self.git, commit, store)
+        target = self.folder / ".git"
+        shutil.copytree(store, target)
+        (target / "config").write_text(AGENTS_CONFIG)
+        (target / "HEAD").write_text(f"{root}\n")
+        shutil.copyfile(self._index, target / "index")
+
+
+def _root(git: Git, commit: str, store: Path) -> str:
+    """A commit of the same tree without history, the same one whenever asked; ``store`` has it and nothing else."""
+    Git(store).create()
     author = Author(name="autobuild", email="autobuild@localhost")
-    root = git.commit(git.tree(commit), (), "The tree as it is before this session\n", author)
-    Git(git.folder, Remote(url=str(folder))).run("push", "--quiet", "--force", str(folder), f"{root}:refs/heads/work")
-    target = work / ".git"
-    shutil.copytree(folder, target)
-    (target / "config").write_text(
-        "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = agent\n\temail = agent@localhost\n"
-    )
-    (target / "HEAD").write_text("ref: refs/heads/work\n")
-    Git(target).run("read-tree", "HEAD", work=work, index=target / "index")
+    root = git.commit(git.tree(commit), (), "The tree as it is before this session\n", author, at=LONG_AGO)
+    if not Git(store).has(root):
+        Git(git.folder, Remote(url=str(store))).run("push", "--quiet", str(store), f"{root}:refs/seeds/{root}")
+    return root
 
 
 def _clean(folder: bytes, tracked: set[bytes]) -> None:

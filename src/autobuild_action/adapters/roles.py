@@ -92,7 +92,7 @@ class Stage:
             model=part.model,
             launcher=self.sandbox.launcher(spec),
             work=part.work,
-            system=part.system,
+            system_file=self.sandbox.put(part.session, "system.md", part.system),
             keep_preset=player,
             prompt=part.prompt,
             tools=PLAYER_TOOLS if player else COACH_TOOLS,

@@ -53,15 +53,16 @@ class HostSandbox:
         self._owners: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def own(self, session: str, tree: Path, *, writable: bool) -> None:
+    def own(self, session: str, tree: Path, *, writable: bool) -> bool:
         """Give a work tree to this session: its folder can be entered by nobody else."""
         if self.level is Level.NONE:
-            return
+            return False
         uid = self._uid(session)
         if writable:
             _chown_all(tree, uid)
         os.chown(tree.parent, 0, uid)
         tree.parent.chmod(0o710)
+        return writable
 
     def launcher(self, spec: Spec) -> Path:
         """A script that becomes ``spec.argv`` with the script's own arguments after it."""
@@ -92,6 +93,13 @@ class HostSandbox:
             seconds=round(time.monotonic() - started, 2),
             output=output.text,
         )
+
+    def put(self, session: str, name: str, text: str) -> str:
+        """A file in the session's TMPDIR."""
+        path = self.temp(session) / name
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o644)
+        return str(path)
 
     def temp(self, session: str) -> Path:
         """The session's TMPDIR."""

@@ -73,8 +73,7 @@ def take_over(checkout: Checkout, base: str, template: Path | None) -> Taken:
         new = [path for path in _walk(root, sorting) if path not in tracked and not _in(template, path)]
     finally:
         os.close(root)
-    kept = [path for path in changed if not tracked[path].startswith(b"160000")]
-    for path in kept + _not_ignored(checkout.git, base, new):
+    for path in changed + _not_ignored(checkout.git, base, new):
         sorting.sort(checkout.folder, path)
     removed = [path for path in gone if sorting.allowed(path)]
     ids = checkout.git.blobs([path for _, path in sorting.files], cwd=checkout.folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autobuild_action.adapters.git import Author, Checkout, Git, seed
+from autobuild_action.adapters.git import Author, Checkout, Git
 from autobuild_action.adapters.takeover import MOST_PATHS_KEPT, Taken, take_over
 from autobuild_action.model import Committed, DiffStat, Unchanged
 
@@ -31,16 +31,16 @@ class Workspace:
         """The folder that a session of this role works in: the same one every turn."""
         return self._folder / role / "work"
 
-    def prepare(self, role: str, commit: str, hand_over: Callable[[Path], None]) -> Path:
+    def prepare(self, role: str, commit: str, hand_over: Callable[[Path], bool]) -> Path:
         """Make the role's tree exactly ``commit`` plus the template, with a throw-away ``.git``.
 
-        ``hand_over`` gives the tree to whoever will work in it.
+        ``hand_over`` gives the tree to whoever will work in it, and answers whether files got another owner.
         """
         checkout = self._checkout(role)
         checkout.restore(commit, template=self.template)
-        seed(self.git, commit, self._folder / "seed.git", checkout.folder)
-        hand_over(checkout.folder)
-        checkout.settle()
+        checkout.seed(commit, self._folder / "seed.git")
+        if hand_over(checkout.folder):
+            checkout.settle()
         return checkout.folder
 
     def touched(self, role: str) -> bool:
