@@ -4,159 +4,188 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 import shlex
 import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich import box
 from rich.table import Table
 
-from simulators.demo import job, pages, story
+from simulators.demo import story
 from simulators.demo.screen import Screen
-from simulators.github import Event, GitHub, Repository
+from simulators.demo.tour import PERSON, Tour
+from simulators.github import GitHub
 from simulators.github.state import ACTIONS
 from simulators.model import ModelServer
-from simulators.runner import PERMISSIONS, Runner, Step
+from simulators.runner import PERMISSIONS, Runner
 
 WRONG, NO_KEY, INTERRUPTED = 1, 3, 130
 BUDGET_USD = 2
 SERVICE = "https://api.anthropic.com"
-PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy")
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+PASSED_ON = (
+    *("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+)
+"""The way to the real service, where the machine needs one."""
+ISOLATION = {
+    "uid": "uid: every session and every check runs under a user of its own",
+    "none": "none, asked for by name, as this is not root: sessions and checks run with all your rights",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The model's service: the scripted one, or the real one with the caller's key."""
+    """Where the model answers, and what the action is given to reach it."""
 
     url: str
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    script: ModelServer | None = None
-
-    @property
-    def faults(self) -> list[str]:
-        """What was not as scripted; nothing can be said of the real one."""
-        return self.script.violations + self.script.unplayed if self.script else []
 
 
-@dataclass(frozen=True, kw_only=True)
-class Played:
-    """One run of the action, for the table at the end."""
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m simulators.demo", description=__doc__)
+    parser.add_argument(
+        "--model", choices=("simulated", "real"), default="simulated", help="real: takes your key, costs money"
+    )
+    parser.add_argument(
+        "--keep",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep the folder with all that was made (default), or remove it",
+    )
+    options = parser.parse_args()
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
+    real = real_service(os.environ) if options.model == "real" else None
+    if options.model == "real" and not real:
+        print("MODEL=real needs a key: set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN. The plain demo needs none.")
+        return NO_KEY
+    screen = Screen()
+    folder = Path(tempfile.mkdtemp(prefix="autobuild-demo-"))
+    try:
+        return show(screen, folder, real, keep=options.keep)
+    except KeyboardInterrupt:
+        screen.say("\nInterrupted. Nothing runs any more.")
+        return INTERRUPTED
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder)
 
-    what: str
-    step: Step
-    seconds: float
-    sessions: int
-    github: int
-    model: int | None
 
-    @property
-    def result(self) -> str:
-        outputs = self.step.outputs
-        return outputs.get("result", f"none, exit {self.step.exit_code}")
+def real_service(environ: Mapping[str, str]) -> Service | None:
+    """The real model with the caller's key, the API key first as in Claude Code; None without one."""
+    names = {"anthropic-api-key": "ANTHROPIC_API_KEY", "claude-code-oauth-token": "CLAUDE_CODE_OAUTH_TOKEN"}
+    keys = {name: environ.get(variable, "").strip() for name, variable in names.items()}
+    if not any(keys.values()):
+        return None
+    local = ",".join(filter(None, (environ.get("NO_PROXY") or environ.get("no_proxy"), "127.0.0.1")))
+    return Service(
+        url=environ.get("ANTHROPIC_BASE_URL") or SERVICE,
+        inputs={**keys, "max-budget-usd": str(BUDGET_USD)},
+        environment={name: environ[name] for name in PASSED_ON if name in environ}
+        | {"NO_PROXY": local, "no_proxy": local},
+    )
 
 
-@dataclass(kw_only=True)
-class Demo:
-    """The story, played on these two."""
-
-    screen: Screen
-    folder: Path
-    hub: GitHub
-    repo: Repository
-    runner: Runner
-    service: Service
-    played: list[Played] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-
-    def approved_in_two_turns(self) -> None:
-        number = self._ask(story.REFRESH_TITLE, story.REFRESH_BODY)
-        step = self._label(number, "A label, two turns, an approval")
-        pull = step.outputs.get("pull-request-number", "")
-        if pull:
-            self._show(f"pull-request-{pull}.md", pages.pull_request(self.repo, self.repo.pull(int(pull))))
-        self._show(f"issue-{number}.md", pages.comments(self.repo, number))
-        if self.service.script:
-            self._expect(step, result="approved", turns="2")
-            reviews = [review.body for review in self.repo.reviews(int(pull))] if pull else [""]
-            self._check("the Player's false claim was found", "contradicted" in reviews[0])
-
-    def blocked_then_approved(self) -> None:
-        number = self._ask(story.SIGN_OUT_TITLE, story.SIGN_OUT_BODY)
-        step = self._label(number, "A label, the only turn used up")
-        self._expect(step, result="blocked", reason="max_turns", turns="1")
-        self._show(f"issue-{number}-blocked.md", list(pages.comments(self.repo, number))[-2:])
-        self.screen.chapter(f"alice comments on issue #{number}")
-        self.screen.markdown(story.RETRY)
-        event = self.repo.comment_event(number, story.RETRY, author="alice")
-        step = self._play("Her advice, one more turn, an approval", event)
-        self._expect(step, result="approved", turns="1")
-        pull = self.repo.pull(int(step.outputs.get("pull-request-number") or 0))
-        page = list(pages.pull_request(self.repo, pull))
-        self._show(f"pull-request-{pull.number}.md", page, shown=page[-3:])
-
-    # --- the steps
-
-    def _ask(self, title: str, body: str) -> int:
-        number = self.repo.open_issue(author="alice", title=title, body=body).number
-        self.screen.chapter(f"alice opens issue #{number} and labels it `autobuild`")
-        for section in pages.issue(self.repo, number):
-            self.screen.section(section.title)
-            self.screen.markdown(section.text)
-        return number
-
-    def _label(self, number: int, what: str) -> Step:
-        return self._play(what, self.repo.label_event(number, "autobuild", sender="alice"))
-
-    def _play(self, what: str, event: Event) -> Step:
-        self.screen.section(f"The action runs on the event `{event.name}.{event.payload['action']}`")
-        github, model, started = len(self.hub.journal), self._model_requests, time.monotonic()
-        step = job.run(self.runner, event, self.screen.log())
-        self.played.append(
-            Played(
-                what=what,
-                step=step,
-                seconds=time.monotonic() - started,
-                sessions=_sessions(step),
-                github=len(self.hub.journal) - github,
-                model=self._model_requests - model if self.service.script else None,
-            )
+def show(screen: Screen, folder: Path, real: Service | None, *, keep: bool) -> int:
+    isolation = "uid" if os.geteuid() == 0 and shutil.which("setpriv") else "none"
+    screen.chapter("autobuild-action: a demo")
+    screen.say(heading(folder, real, isolation))
+    with ExitStack() as stack:
+        hub = stack.enter_context(GitHub(folder / "github"))
+        model = None if real else stack.enter_context(ModelServer(story.script()))
+        service = real or Service(url=model.url if model else SERVICE)
+        repo = hub.repository("octo/signin", files=story.FILES, roles={PERSON: "write"})
+        runner = Runner(
+            hub=hub,
+            repo=repo,
+            token=hub.token(ACTIONS, repo, permissions=PERMISSIONS),
+            model_url=service.url,
+            folder=folder / "runner",
+            inputs={"isolation": isolation, "verbose": "true", **service.inputs},
+            extra_environment=service.environment,
         )
-        return step
+        tour = Tour(screen=screen, folder=folder, hub=hub, repo=repo, runner=runner, model=model)
+        tour.approved_in_two_turns()
+        if model:
+            tour.blocked_then_approved()
+        violations = [*hub.violations, *(model.violations + model.unplayed if model else ())]
+    if keep:
+        screen.chapter("Where to look further")
+        screen.say(places(tour))
+    screen.chapter("What happened")
+    screen.say(summary(tour))
+    screen.say(f"violations: {len(violations)}")
+    for line in (*violations, *tour.wrong):
+        screen.say(f"  {line}", "red")
+    return WRONG if violations or tour.wrong else 0
 
-    @property
-    def _model_requests(self) -> int:
-        return len(self.service.script.requests) if self.service.script else 0
 
-    def _show(
-        self, name: str, page: Iterable[pages.Section], *, shown: Iterable[pages.Section] | None = None
-    ) -> None:
-        """Print a page, and keep it whole in a file."""
-        page = list(page)
-        path = self.folder / "pages" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n\n".join(f"# {one.title}\n\n{one.text}" for one in page), encoding="utf-8")
-        for section in page if shown is None else shown:
-            self.screen.section(section.title)
-            self.screen.markdown(pages.abridged(section.text, f"pages/{name}"))
+# --- what is said before and after ------------------------------------------------------------------
 
-    # --- was it as it should be?
 
-    def _expect(self, step: Step, **outputs: str) -> None:
-        for name, value in outputs.items():
-            found = step.outputs.get(name, "")
-            self._check(f"{name} is {value}, not {found or 'missing'}", found == value)
-        self._check(f"the step's exit status is 0, not {step.exit_code}", step.exit_code == 0)
+def heading(folder: Path, real: Service | None, isolation: str) -> Table:
+    """What is simulated and what is real, before anything happens."""
+    answers = "" if real else ", and the model's answers: a script, and with it all costs shown"
+    sdk = f"Claude Agent SDK {importlib.metadata.version('claude-agent-sdk')} with its Claude Code CLI"
+    actual = "git, HTTP, the sandbox, the checks, the commands that the Coach runs"
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column()
+    grid.add_row("Simulated", f"GitHub, on 127.0.0.1{answers}")
+    grid.add_row("Real", f"{'the model, ' if real else ''}{sdk}, {actual}")
+    grid.add_row("Isolation", ISOLATION[isolation])
+    grid.add_row("Folder", str(folder))
+    if real:
+        grid.add_row("Costs", f"your key pays, at most {BUDGET_USD} USD, at {real.url}; Ctrl-C ends it")
+        grid.add_row("", "one issue only: how the real model fares cannot be known before")
+    return grid
 
-    def _check(self, what: str, held: bool) -> None:
-        if not held:
-            self.wrong.append(f"run {len(self.played)}: expected that {what}")
+
+def places(tour: Tour) -> str:
+    repository = shlex.quote(str(tour.repo.git.folder))
+    folder = shlex.quote(str(tour.folder))
+    return f"""\
+Each commit:   git -C {repository} log --stat --patch autobuild/issue-1
+The journal:   git -C {repository} show refs/autobuild/issue-1/journal:journal.json
+All texts:     ls {folder}/pages
+Every message: less {shlex.quote(str(tour.played[0].step.trace))}/trace.jsonl
+Remove it all: rm -r {folder}"""
+
+
+def summary(tour: Tour) -> Table:
+    table = Table(box=box.SIMPLE, show_footer=True, pad_edge=False)
+    runs = tour.played
+    columns = {
+        "": [run.what for run in runs],
+        "result": [run.result for run in runs],
+        "turns": [run.step.outputs.get("turns", "") for run in runs],
+        "seconds": [f"{run.seconds:.1f}" for run in runs],
+        "sessions": [str(run.sessions) for run in runs],
+        "requests to GitHub": [str(run.github) for run in runs],
+        "to the model": [str(run.model) if tour.model else "–" for run in runs],
+    }
+    totals = [
+        "together",
+        "",
+        "",
+        f"{sum(run.seconds for run in runs):.1f}",
+        *(str(sum(getattr(run, name) for run in runs)) for name in ("sessions", "github")),
+        str(sum(run.model for run in runs)) if tour.model else "–",
+    ]
+    for (title, _), total in zip(columns.items(), totals, strict=True):
+        table.add_column(title, footer=total, justify="left" if title in {"", "result"} else "right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

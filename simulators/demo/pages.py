@@ -31,14 +31,8 @@ def pull_request(repo: Repository, pull: Pull) -> Iterator[Section]:
     yield Section(title="Commit status", text=_statuses(repo, pull))
 
 
-def issue(repo: Repository, number: int) -> Iterator[Section]:
-    """An issue as it is asked."""
-    found = repo.issues[number]
-    yield Section(title=f"Issue #{number}: {found.title}", text=found.body)
-
-
-def comments(repo: Repository, number: int) -> Iterator[Section]:
-    """What stands below it, with its labels."""
+def below(repo: Repository, number: int) -> Iterator[Section]:
+    """The comments below an issue, and its labels."""
     labels = " ".join(f"`{name}`" for name in repo.labels_of(number))
     for comment in repo.comments(number):
         yield Section(title=f"Comment of {comment.user.login} on issue #{number}", text=comment.body)

@@ -109,8 +109,11 @@ def test_the_report_names_branch_commit_and_draft() -> None:
 
 
 def test_where_nothing_was_committed_nothing_is_offered_to_take_over() -> None:
-    made = blocked.report(story(Reason.AUTH), PLACE)
+    stopped = build.journal(*build.first_turn(build.player(1), build.ended(Reason.CANCELLED)))
+    made = blocked.report(stopped, PLACE)
     assert "Nothing was committed." in made
+    assert "/autobuild retry" in made
+    assert "delete the branch" not in made
     assert "git fetch" not in made
 
 

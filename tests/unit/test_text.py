@@ -177,6 +177,7 @@ def test_plain_text_has_no_mention_no_reference_and_no_link(words: str) -> None:
         ("Docs [skip ci]", "Docs skip ci"),
         ("GH-7: C# support for 10000000 rows", "GH 7: C# support for 10000000 rows"),
         ("@#@12", "12"),
+        ("#`1", "1"),
     ],
 )
 def test_plain_text_keeps_the_words(words: str, made: str) -> None:

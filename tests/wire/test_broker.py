@@ -795,28 +795,25 @@ def test_a_killed_broker_is_reported_and_the_next_session_gets_a_new_one() -> No
 
 
 @linux
-def test_the_process_ends_within_a_second_of_its_orchestrator() -> None:
-    program = (
-        "import sys, time; from autobuild_action.adapters.broker import Broker\n"
-        f"broker = Broker('http://127.0.0.1:9', api_key={KEY!r}); broker.__enter__()\n"
-        "broker.open(1.0); print(broker.url, flush=True); time.sleep(60)"
-    )
-    environ = {**os.environ, "PYTHONPATH": "src"}
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environ, text=True) as parent:
+def test_the_process_ends_with_its_orchestrator_however_that_ended() -> None:
+    program = f"""if True:
+        import time
+        from autobuild_action.adapters.broker import Broker
+        with Broker("http://127.0.0.1:9", api_key={KEY!r}) as broker:
+            print(broker.url, flush=True)
+            time.sleep(60)"""
+    argv = [sys.executable, "-c", program]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, env={"PYTHONPATH": "src"}, text=True) as parent:
         assert parent.stdout
         host, port = parent.stdout.readline().strip().removeprefix("http://").split(":")
-        (child,) = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+        assert not refuses(host, int(port))
         parent.kill()
-    began = time.monotonic()
-    assert eventually(lambda: not alive(child))
-    assert time.monotonic() - began < 1
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((host, int(port)))
+    assert eventually(lambda: refuses(host, int(port)))  # 20 ms on an idle machine
 
 
-def alive(pid: str) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+def refuses(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) != 0
 
 
 def test_many_threads_may_open_and_close() -> None:
