@@ -35,7 +35,7 @@ PASSED_ON = (
 )
 """The way to the real service, where the machine needs one."""
 ISOLATION = {
-    "uid": "uid: every session and every check runs under a user of its own",
+    "uid": "uid: every session and every check runs as a user of its own, without any rights of yours",
     "none": "none, asked for by name, as this is not root: sessions and checks run with all your rights",
 }
 
@@ -72,7 +72,8 @@ def main() -> int:
     try:
         return show(screen, folder, real, keep=options.keep)
     except KeyboardInterrupt:
-        screen.say("\nInterrupted. Nothing runs any more.")
+        left = f" What there is so far is in {folder}." if options.keep else ""
+        screen.say(f"\nInterrupted: nothing runs any more.{left}")
         return INTERRUPTED
     finally:
         if not options.keep:
@@ -142,22 +143,31 @@ def heading(folder: Path, real: Service | None, isolation: str) -> Table:
     grid.add_row("Simulated", f"GitHub, on 127.0.0.1{answers}")
     grid.add_row("Real", f"{'the model, ' if real else ''}{sdk}, {actual}")
     grid.add_row("Isolation", ISOLATION[isolation])
-    grid.add_row("Folder", str(folder))
     if real:
-        grid.add_row("Costs", f"your key pays, at most {BUDGET_USD} USD, at {real.url}; Ctrl-C ends it")
-        grid.add_row("", "one issue only: how the real model fares cannot be known before")
+        grid.add_row("Costs", f"at most {BUDGET_USD} USD, paid by your key at {real.url}; Ctrl-C ends the run")
+        grid.add_row("To come", "one issue, one run, some minutes; how the real model fares cannot be known before")
+    else:
+        grid.add_row("To come", "two issues, three runs, about half a minute; nothing leaves this machine")
+    grid.add_row("Folder", str(folder))
     return grid
 
 
 def places(tour: Tour) -> str:
-    repository = shlex.quote(str(tour.repo.git.folder))
-    folder = shlex.quote(str(tour.folder))
+    folder, repository, trace = (
+        shlex.quote(str(path))
+        for path in (
+            tour.folder,
+            tour.repo.git.folder.relative_to(tour.folder),
+            tour.played[0].step.trace.relative_to(tour.folder),
+        )
+    )
     return f"""\
-Each commit:   git -C {repository} log --stat --patch autobuild/issue-1
-The journal:   git -C {repository} show refs/autobuild/issue-1/journal:journal.json
-All texts:     ls {folder}/pages
-Every message: less {shlex.quote(str(tour.played[0].step.trace))}/trace.jsonl
-Remove it all: rm -r {folder}"""
+First          cd {folder}
+The commits    git -C {repository} log --stat --patch main..autobuild/issue-1
+The journal    git -C {repository} show refs/autobuild/issue-1/journal:journal.json
+The texts      ls pages
+The sessions   less {trace}/trace.jsonl
+Remove it all  rm -r {folder}"""
 
 
 def summary(tour: Tour) -> Table:
@@ -169,8 +179,8 @@ def summary(tour: Tour) -> Table:
         "turns": [run.step.outputs.get("turns", "") for run in runs],
         "seconds": [f"{run.seconds:.1f}" for run in runs],
         "sessions": [str(run.sessions) for run in runs],
-        "requests to GitHub": [str(run.github) for run in runs],
-        "to the model": [str(run.model) if tour.model else "–" for run in runs],
+        "requests\nto GitHub": [str(run.github) for run in runs],
+        "requests\nto the model": [str(run.model) if tour.model else "–" for run in runs],
     }
     totals = [
         "together",

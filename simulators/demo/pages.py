@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simulators.github import Pull, Repository, Review
+from simulators.github import Pull, Repository, Review, ReviewComment
 
-FOLDED = re.compile(r"<details><summary>(?P<title>[^<]*)</summary>(?P<text>.*?)</details>", re.DOTALL)
+FOLDED = re.compile(r"<details><sumary>(?P<title>[^<]*)</summary>(?P<text>.*?)</details>", re.DOTALL)
 LINK = re.compile(r"\[(?P<words>[^]]*)\]\(http://127\.0\.0\.1:[^)]*\)")
+FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 MARKER = re.compile(r"\s*<!-- autobuild:.*?-->\s*", re.DOTALL)
 TAG = re.compile(r"</?(sub|sup)>")
 
@@ -56,19 +57,25 @@ def _review(pull: Pull, review: Review) -> Section:
     text = review.body
     for comment in pull.review_comments:
         if comment.review is review:
-            text += f"\n\n**Comment on `{comment.path}:{comment.line}`**\n\n{_code(comment.hunk)}\n\n{comment.body}"
-    kind = review.state.lower().replace("_", " ")
-    return Section(title=f"Review of {review.commit_id[:7]} by {review.user.login} ({kind})", text=text)
+            text += f"\n\n**Comment on `{comment.path}:{comment.line}`**\n\n{_code(comment)}\n\n{comment.body}"
+    title = f"Review of {review.commit_id[:7]} by {review.user.login} ({review.state.lower()})"
+    return Section(title=title, text=text)
 
 
-def _code(hunk: str, most: int = 4) -> str:
-    """The last lines of a hunk, as GitHub shows them above a comment."""
-    return "```diff\n" + "\n".join(hunk.splitlines()[-most:]) + "\n```"
+def _code(comment: ReviewComment, most: int = 3) -> str:
+    """The lines of the diff down to the one that a comment is on, as GitHub shows them above it."""
+    head, *lines = comment.hunk.splitlines()
+    number = int(head.partition("+")[2].partition(",")[0]) - 1
+    end = 0
+    while number < comment.line and end < len(lines):
+        number += not lines[end].startswith("-")
+        end += 1
+    return "```diff\n" + "\n".join(lines[max(0, end - most) : end]) + "\n```"
 
 
 def _commits(repo: Repository, pull: Pull) -> str:
     span = f"{pull.base_sha}..{pull.head_sha}"
-    log = repo.git("log", "--reverse", "--stat", "--format=commit %h  %an%n%n%w(0,4,4)%B", span)
+    log = repo.git("log", "--reverse", "--stat", "--format=%h %s (%an)", span)
     return f"```text\n{log}\n```"
 
 
@@ -78,12 +85,13 @@ def _statuses(repo: Repository, pull: Pull) -> str:
     return "\n".join(f"- `{sha[:7]}` {one.context}: **{one.state}**, {one.description}" for sha, one in found)
 
 
-def abridged(text: str, where: str) -> str:
+def abridged(text: str, where: str = "") -> str:
     """A text for the terminal: folded blocks as one line each, no markers, no links into the simulator."""
 
     def fold(found: re.Match[str]) -> str:
         return f"▸ {found['title']}: {len(found['text'].strip()):,} characters, in {where}"
 
-    text = TAG.sub("", MARKER.sub("\n", FOLDED.sub(fold, text)))
+    text = FRONT_MATTER.sub(r"```yaml\n\1\n```\n\n", text)
+    text = TAG.sub("", MARKER.sub("\n\n", FOLDED.sub(fold, text)))
     text = text.replace("```suggestion\n", "Suggested change:\n\n```python\n")
     return LINK.sub(lambda found: found["words"], text).strip()

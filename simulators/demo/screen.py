@@ -22,8 +22,7 @@ class Screen:
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, emoji=False, markup=False)
-        if self._console.width > WIDEST:
-            self._console.width = WIDEST
+        self._console.width = min(self._console.width, WIDEST)
 
     @property
     def is_terminal(self) -> bool:
@@ -55,11 +54,12 @@ class Screen:
         def show(line: str) -> None:
             if line.startswith(GROUP):
                 self._console.print(Text(f"\n  {line.removeprefix(GROUP)}", style="bold"))
-            elif not line.startswith("::"):
-                words = line.strip()
+            elif (words := line.strip()) and not line.startswith("::"):
                 style = COLOURS.get(re.split(r"\W", words, maxsplit=1)[0], "")
                 entry = Text.assemble((f"  {time.monotonic() - started:5.1f} s  ", "dim"), (words, style))
-                entry.no_wrap, entry.overflow = self.is_terminal, "ellipsis"
-                self._console.print(entry, soft_wrap=not self.is_terminal)
+                if self.is_terminal:
+                    self._console.print(entry, no_wrap=True, overflow="ellipsis")
+                else:
+                    self._console.print(entry, soft_wrap=True)
 
         return show

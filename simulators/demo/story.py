@@ -149,16 +149,16 @@ SIGN_OUT_TESTS = """
 # --- what they do and say ---------------------------------------------------------------------------
 
 PREPARE = "import tokens; t = tokens.Tokens(); a = t.issue('ada', 0)"
-TRY_REFRESH = f'python3 -c "{PREPARE}; print(t.refresh(\'http://shop.example\', a, 1))"'
+TRY_REFRESH = f"python3 -c \"{PREPARE}; print(t.refresh('http://shop.example', a, 1))\""
 TRY_SIGN_OUT = f"python3 -c \"{PREPARE}; t.issue('ada', 0); print(t.sign_out('ada'))\""
 
 OVERCLAIM = "Refresh is implemented, with tests for every criterion."
 PLAIN_HTTP = (
     "A plain `http://` address is served: `refresh` never looks at `url`, so tokens may cross the network in the "
-    "clear. In R2, `refresh('http://shop.example', …)` answered a new token."
+    "clear. In R1, `refresh('http://shop.example', …)` answered a new token."
 )
 CRASH = (
-    "With two tokens of one user it fails: the dictionary is changed while the loop reads it (R2: "
+    "With two tokens of one user it fails: the dictionary is changed while the loop reads it (R1: "
     "`RuntimeError: dictionary changed size during iteration`). With one token it works by luck."
 )
 
@@ -189,8 +189,7 @@ def _finds_http() -> Session:
     return Session(
         expect=["the session ran no such command"],
         replies=[
-            [Say("The tests first, then what they leave out: an address without TLS."), _read(CODE)],
-            _run(CHECK),
+            [Say("The checks pass. They leave something out, though: an address without TLS."), _read(CODE)],
             _run(TRY_REFRESH),
             _verdict(
                 "feedback",
@@ -241,7 +240,6 @@ def _approves_refresh() -> Session:
         forbid=[OVERCLAIM],
         replies=[
             [Say("The address that was served before, once more."), _read(CODE)],
-            _run(CHECK),
             _run(TRY_REFRESH),
             _verdict(
                 "approve",
@@ -250,7 +248,7 @@ def _approves_refresh() -> Session:
                     "AC-1": [_file(CODE, code, "def refresh"), _check()],
                     "AC-2": [_file(CODE, code, "del self._known[token]"), _check()],
                     "AC-3": [_check()],
-                    "AC-4": [_file(CODE, code, "if not url.startswith"), _tried("R2")],
+                    "AC-4": [_file(CODE, code, "if not url.startswith"), _tried()],
                 },
                 resolved="I1.1.1",
             ),
@@ -274,8 +272,7 @@ def _finds_crash() -> Session:
     line = _line(START + SIGN_OUT, "        for token, (owner")
     return Session(
         replies=[
-            [Say("The old tests pass, but none signs anybody out. I try it with two tokens."), _read(CODE)],
-            _run(CHECK),
+            [Say("The checks pass, but none signs anybody out. I try it with two tokens."), _read(CODE)],
             _run(TRY_SIGN_OUT),
             _verdict(
                 "feedback",
@@ -323,7 +320,7 @@ def _approves_sign_out() -> Session:
                 "Two tokens end at once, and the count is right.",
                 met={
                     "AC-1": [_file(CODE, code, "del self._known[token]"), _check()],
-                    "AC-2": [_file(CODE, code, "return len(theirs)"), _tried("R1")],
+                    "AC-2": [_file(CODE, code, "return len(theirs)"), _tried()],
                 },
                 resolved="I1.1.1 I1.1.2",
             ),
@@ -412,8 +409,8 @@ def _check() -> dict[str, str]:
     return {"kind": "check", "ref": "tests", "note": ""}
 
 
-def _tried(run: str) -> dict[str, str]:
-    return {"kind": "run", "ref": run, "note": ""}
+def _tried() -> dict[str, str]:
+    return {"kind": "run", "ref": "R1", "note": ""}
 
 
 def _line(text: str, part: str) -> int:

@@ -48,7 +48,7 @@ class Tour:
 
     def approved_in_two_turns(self) -> None:
         number = self._ask(story.REFRESH_TITLE, story.REFRESH_BODY)
-        step = self._label(number, f"issue #{number} labelled")
+        step = self._label(number, f"#{number} labelled")
         pull = step.outputs.get("pull-request-number")
         if pull:
             self._show(f"pull-request-{pull}.md", pages.pull_request(self.repo, self.repo.pull(int(pull))))
@@ -62,7 +62,7 @@ class Tour:
 
     def blocked_then_approved(self) -> None:
         number = self._ask(story.SIGN_OUT_TITLE, story.SIGN_OUT_BODY)
-        step = self._label(number, f"issue #{number} labelled")
+        step = self._label(number, f"#{number} labelled")
         self._expect(step, result="blocked", reason="max_turns", turns="1")
         page = list(pages.below(self.repo, number))
         self._show(f"issue-{number}-blocked.md", page, shown=page[-2:])
@@ -70,13 +70,15 @@ class Tour:
         self.screen.chapter(f"{PERSON} comments on issue #{number}")
         self.screen.markdown(story.RETRY)
         event = self.repo.comment_event(number, story.RETRY, author=PERSON)
-        step = self._play(f"issue #{number} retried", event)
+        step = self._play(f"#{number} retried", event)
         self._expect(step, result="approved", reason="approved", turns="1")
         self._show(f"issue-{number}.md", pages.below(self.repo, number), shown=())
         pull = step.outputs.get("pull-request-number")
         if pull:
-            page = list(pages.pull_request(self.repo, self.repo.pull(int(pull))))
-            self._show(f"pull-request-{pull}.md", page, shown=page[-3:])
+            found = self.repo.pull(int(pull))
+            page = list(pages.pull_request(self.repo, found))
+            self.screen.section(f"Pull request #{pull} is {pages.state(found)}")
+            self._show(f"pull-request-{pull}.md", page, shown=page[-2:])
 
     # --- the steps
 
@@ -84,14 +86,14 @@ class Tour:
         number = self.repo.open_issue(author=PERSON, title=title, body=body).number
         self.screen.chapter(f"{PERSON} opens issue #{number} and labels it `autobuild`")
         self.screen.section(title)
-        self.screen.markdown(body)
+        self.screen.markdown(pages.abridged(body))
         return number
 
     def _label(self, number: int, what: str) -> Step:
         return self._play(what, self.repo.label_event(number, "autobuild", sender=PERSON))
 
     def _play(self, what: str, event: Event) -> Step:
-        self.screen.chapter(f"GitHub sends `{event.name}`, and the action runs")
+        self.screen.chapter(f"GitHub sends `{event.name}.{event.payload['action']}`, and the action runs")
         github, model, started = len(self.hub.journal), self._asked, time.monotonic()
         step = job.run(self.runner, event, self.screen.log())
         played = Played(
@@ -109,9 +111,7 @@ class Tour:
     def _asked(self) -> int:
         return len(self.model.requests) if self.model else 0
 
-    def _show(
-        self, name: str, page: Iterable[pages.Section], *, shown: Iterable[pages.Section] | None = None
-    ) -> None:
+    def _show(self, name: str, page: Iterable[pages.Section], *, shown: Iterable[pages.Section] | None = None) -> None:
         """Keep a page whole in a file, and print it, or only some of it."""
         page = list(page)
         path = self.folder / "pages" / name

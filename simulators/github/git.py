@@ -76,7 +76,7 @@ class Git:
         self.commits = lru_cache(maxsize=256)(self._commits)
         self.merge_base = lru_cache(maxsize=256)(self._merge_base)
 
-    def create(self, branch: str) -> None:
+    def create(self, branch: str, object_format: str) -> None:
         command = [
             "git",
             "init",
@@ -84,6 +84,7 @@ class Git:
             "--bare",
             "--template=",
             f"--initial-branch={branch}",
+            f"--object-format={object_format}",
             str(self.folder),
         ]
         subprocess.run(command, check=True, env=environment())

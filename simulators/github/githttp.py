@@ -91,7 +91,7 @@ def http_backend(repo: Repository, request: GitRequest, rest: str) -> Answer:
     env |= {variable: request.headers[name] for name, variable in PASSED_ON.items() if name in request.headers}
     if request.token:
         env["REMOTE_USER"] = request.token.user.login
-        if request.token.permissions is not None and not request.token.grants("workflows", "write"):
+        if not request.token.grants("workflows", "write"):
             env["SIMULATOR_REFUSES_WORKFLOWS"] = "1"
     done = subprocess.run(["git", "http-backend"], input=request.data, capture_output=True, env=env, check=False)
     head, _, body = done.stdout.partition(b"\r\n\r\n")

@@ -66,7 +66,7 @@ class GitHub:
         found = self.users.get(login) or User(id=given or self.next_id(), created_at=self.now(), login=login, kind=kind)
         return self.users.setdefault(login, found)
 
-    def repository(
+    def repository(  # noqa: PLR0913  # all but the name have defaults
         self,
         full_name: str,
         *,
@@ -74,11 +74,12 @@ class GitHub:
         files: Mapping[str, str | bytes] | None = None,
         roles: Mapping[str, Role] | None = None,
         default_branch: str = "main",
+        object_format: Literal["sha1", "sha256"] = "sha1",
     ) -> Repository:
         """A repository with one commit of these files (empty without); missing people are made."""
         owner, _, name = full_name.partition("/")
         git = Git(self.folder / f"{full_name}.git")
-        git.create(default_branch)
+        git.create(default_branch, object_format)
         if files:
             git.commit(f"refs/heads/{default_branch}", files, message="Start")
         repo = Repository(self, self.user(owner), name, git=git, private=private, default_branch=default_branch)

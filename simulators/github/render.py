@@ -399,7 +399,7 @@ def run(repo: Repository, found: Run) -> Json:
         "run_number": 1,
         "event": "issues",
         "head_branch": repo.default_branch,
-        "head_sha": repo.git.sha(repo.default_branch),
+        "head_sha": repo.git.resolve(repo.default_branch) or "",
         "created_at": time(found.created_at),
         "updated_at": time(found.created_at),
         "name": "autobuild",

@@ -159,8 +159,9 @@ class Repository(Thing):
     ) -> str:
         """A push by somebody; a new branch, or a fork's, starts at the default branch. Answers the commit."""
         ref = f"refs/forks/{fork}/{branch}" if fork else f"refs/heads/{branch}"
-        if not self.git.resolve(ref):
-            self.git("update-ref", ref, f"refs/heads/{self.default_branch}")
+        start = self.git.resolve(f"refs/heads/{self.default_branch}")
+        if start and not self.git.resolve(ref):
+            self.git("update-ref", ref, start)
         return self.git.commit(ref, files, message=message, author=author)
 
     def comment(self, number: int, body: str, *, author: str) -> Comment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import sys
 import threading
 import traceback
 from collections.abc import Mapping
@@ -104,8 +105,6 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is its own affair; anything else is ours."""
-        import sys  # noqa: PLC0415
-
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import traceback
 from contextlib import suppress
@@ -64,6 +65,8 @@ def main(environ: Mapping[str, str] | None = None) -> int:
     if end.detail:
         console.say(end.detail)
     runner.set_outputs(job.outputs(end))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
+    trace.event("end", {"result": end.result, "reason": end.reason, "peak_rss_mb": round(peak, 1)})
     return action_exit(end.result, fail_on_blocked=job.fail_on_blocked)
 
 

@@ -14,14 +14,13 @@ from autobuild_action.model import (
     Outcome,
     Owner,
     Reason,
-    SessionEnd,
     Unchanged,
     Weigh,
     Why,
 )
 
 if TYPE_CHECKING:
-    from autobuild_action.model import Attempt, Judged, PlayerEnded, Session, Step, Turn
+    from autobuild_action.model import Attempt, Judged, PlayerEnded, Step, Turn
 
 TRIES = 2
 """A session that failed, or gave no verdict, is followed by one more; then the attempt ends."""
@@ -31,6 +30,8 @@ LEAST_SECONDS = 60
 """Less time than this is no session: the run ends while it can still say so."""
 LEAST_BUDGET = 0.02
 """The share of the attempt's budget below which it counts as used up."""
+NOT_THEIR_FAULT: dict[Why | None, Reason] = {Why.MODEL: Reason.MODEL_UNAVAILABLE, Why.BUDGET: Reason.BUDGET}
+"""What ends an attempt for its own reason where two sessions in a row came to nothing by it."""
 PLAYER_SHARE = 0.75
 """A Player may spend this share of what is left, so that its work can still be judged."""
 
@@ -81,11 +82,7 @@ def _failure(tries: tuple[PlayerEnded, ...] | tuple[Judged, ...], reason: Reason
         return Outcome(reason=Reason.AUTH, detail=session.detail)
     if len(tries) < TRIES:
         return None
-    return Outcome(reason=Reason.MODEL_UNAVAILABLE if _unavailable(session) else reason, detail=_words(tries[-1]))
-
-
-def _unavailable(session: Session) -> bool:
-    return session.end is SessionEnd.FAILED and session.why is Why.MODEL
+    return Outcome(reason=NOT_THEIR_FAULT.get(session.why, reason), detail=_words(tries[-1]))
 
 
 def _words(last: PlayerEnded | Judged) -> str:

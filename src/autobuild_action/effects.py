@@ -126,7 +126,7 @@ def _wanted(journal: Journal) -> Iterator[Effect]:
         yield from _approved(journal, attempt)
     if ended and ended.result in (Result.BLOCKED, Result.FAILED):
         yield Create(what=Creation.REPORT, key=f"{n}/0/{Creation.REPORT}")
-        if attempt.head:
+        if attempt.head and ended.reason is not Reason.CONFIGURATION:
             yield Bring(what=State.COMMIT_STATUS, version=f"{n}/ended/commit-status")
     yield Bring(what=State.STATUS, version=f"{moment(attempt)}/status")
 
@@ -134,11 +134,17 @@ def _wanted(journal: Journal) -> Iterator[Effect]:
 def _pull_request(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
     approved = attempt.ended is not None and attempt.ended.result is Result.APPROVED
     early = attempt.started.pull_request is PullRequestMode.DRAFT and not drafts_refused(journal)
-    if journal.pull_request is None and attempt.head and (early or approved):
+    if _may_ask(journal, attempt) and attempt.head and (early or approved):
         key = f"{attempt.number}/{attempt.turns[-1].number}/{Creation.PULL_REQUEST}"
         yield Create(what=Creation.PULL_REQUEST, key=key)
     if number(journal) and attempt.number > 1 and not approved:
         yield Bring(what=State.DRAFT, version=f"{attempt.number}/draft")
+
+
+def _may_ask(journal: Journal, attempt: Attempt) -> bool:
+    """Once an attempt: a person may have allowed by now what GitHub refused to an earlier one."""
+    found = journal.pull_request
+    return found is None or (found.github_id is None and not found.key.startswith(f"{attempt.number}/"))
 
 
 def _reviews(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
@@ -149,7 +155,7 @@ def _reviews(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
         if number(journal) or may_not_open(journal):
             key = f"{attempt.number}/{turn.number}/{Creation.REVIEW}"
             yield Create(what=Creation.REVIEW, key=key, turn=turn)
-        version = f"{attempt.number}/{turn.number}/commit-status"
+        version = f"{attempt.number}/{turn.number}/commit-status/{number(journal)}"  # it links to the pull request
         yield Bring(what=State.COMMIT_STATUS, version=version, turn=turn)
 
 

@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autobuild_action.evidence import MOST_FAILURES
 from autobuild_action.model import (
     AuditResult,
     Category,
     CheckResult,
-    Committed,
     CriterionStatus,
     Decided,
     Decision,
@@ -172,7 +172,7 @@ _CATEGORY = {
 def _player_rules(attempt: Attempt, turn: Turn, verdict: Verdict, measured: Measured) -> Iterator[Rule]:
     yield _rule("checks", _check_faults(measured, attempt.baseline))
     change = turn.change
-    refused = change.refused if isinstance(change, Committed) else ()
+    refused = change.refused if change else ()
     yield _rule("refused-paths", [f"`{path.path}`: {path.why}" for path in refused])
     yield _rule("diff", [] if measured.diff.files else ["the branch changes nothing against the base"])
     false = [row for row in measured.audit if row.result is AuditResult.CONTRADICTED]
@@ -205,8 +205,10 @@ def passed(run: CheckRun, baseline: Baseline | None) -> bool:
     if run.result is not CheckResult.FAILED:
         return run.result is CheckResult.PASSED
     before = _before(run, baseline)
-    known = bool(run.counts and run.counts.failures and before and before.counts)
-    return known and not new_failures(run, baseline)
+    if not (run.counts and run.counts.failures and before and before.counts):
+        return False
+    whole = len(run.counts.failures) < MOST_FAILURES  # of a list that was cut, the new ones may be left out
+    return whole and run.counts.failed <= before.counts.failed and not new_failures(run, baseline)
 
 
 def new_failures(run: CheckRun, baseline: Baseline | None) -> tuple[str, ...]:

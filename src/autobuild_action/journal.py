@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCHEMA = 1
+DAMAGED = "Put an earlier commit of the journal's ref back, or delete the ref to start anew."
 KINDS: dict[type[Fact], str] = {
     AttemptStarted: "attempt_started",
     Baseline: "baseline",
@@ -208,7 +209,7 @@ def dumps(journal: Journal) -> str:
         "pull_request": pull_request.github_id if pull_request else None,
         "facts": [_entry(entry) for entry in journal.entries],
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=1) + "\n"  # ASCII, since a model's text may hold half a surrogate pair
 
 
 def loads(text: str) -> Journal:
@@ -216,10 +217,18 @@ def loads(text: str) -> Journal:
     try:
         document = json.loads(text)
         schema = document["schema"]
-    except (ValueError, KeyError, TypeError) as exc:
-        raise JournalError("the journal is not readable JSON") from exc
+    except (ValueError, KeyError, TypeError, RecursionError) as exc:
+        raise JournalError("The journal is not readable JSON.", DAMAGED) from exc
     if schema != SCHEMA:
-        raise JournalError(f"the journal has schema {schema}; this version reads schema {SCHEMA}")
+        newer = f"The journal has schema {schema!r}; this version reads schema {SCHEMA}."
+        raise JournalError(newer, "Use the version of the action that wrote it, or a newer one.")
+    try:
+        return _read(document)
+    except (cattrs.BaseValidationError, ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise JournalError(f"The journal is damaged: {type(exc).__name__}.", DAMAGED) from exc
+
+
+def _read(document: dict[str, Any]) -> Journal:
     known = set(KINDS.values())
     return Journal(
         id=document["id"],

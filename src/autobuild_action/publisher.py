@@ -6,9 +6,11 @@ searched for what we may have created already, by our marker, our author and the
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from autobuild_action import blocked, render
+from autobuild_action.decide import decide
 from autobuild_action.effects import (
     NO_DRAFT,
     Bring,
@@ -22,7 +24,7 @@ from autobuild_action.effects import (
 )
 from autobuild_action.effects import drafts_refused as no_drafts
 from autobuild_action.errors import ForgeError, RefusedError, UnknownOutcomeError
-from autobuild_action.model import Done, Intent, PullRequestMode, Result
+from autobuild_action.model import Done, Implement, Intent, Judge, Measure, Outcome, PullRequestMode, Weigh
 from autobuild_action.words import Phase
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Publisher:
     # --- creations
 
     def _create_once(self, effect: Create, log: Log) -> None:
-        found = self._find(effect, log.journal) if log.journal.intended(effect.key) else None
+        found = self._find(effect, log.journal) if _may_exist(effect, log.journal) else None
         if not log.journal.intended(effect.key):
             log.add(Intent(key=effect.key))
         try:
@@ -219,21 +221,26 @@ class Publisher:
         self._forge.set_status(commit, state=state, description=description, url=url)
 
 
+def _may_exist(effect: Create, journal: Journal) -> bool:
+    """True once this may have been tried; of pull requests there is one, so that any attempt's counts."""
+    if effect.what is Creation.PULL_REQUEST:
+        return any(isinstance(fact, Intent) and fact.key.endswith(f"/{effect.what}") for fact in journal.facts)
+    return journal.intended(effect.key)
+
+
 def phase(journal: Journal) -> Phase:
-    """What the attempt is doing now."""
-    attempt = journal.attempt
-    turn = attempt.turns[-1] if attempt.turns else None
-    if attempt.baseline is None:
+    """What the attempt does next, in the words of the status comment."""
+    if journal.attempt.baseline is None:
         return Phase.STARTING
-    if turn is None or turn.change is None or turn.decided or turn.idle:
-        return Phase.PLAYER
-    return Phase.COACH if turn.measured else Phase.CHECKS
-
-
-def approved(journal: Journal) -> bool:
-    """True where the last attempt ended approved."""
-    ended = journal.attempt.ended
-    return ended is not None and ended.result is Result.APPROVED
+    match decide(journal.attempt, seconds_left=math.inf):
+        case Implement():
+            return Phase.PLAYER
+        case Measure():
+            return Phase.CHECKS
+        case Judge() | Weigh():
+            return Phase.COACH
+        case Outcome():
+            return Phase.FINISHING
 
 
 def _shown_by(effect: Create, journal: Journal) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import zip_longest
@@ -34,8 +34,8 @@ MARKDOWN = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
 
 ACCEPTANCE = re.compile(r"\bacceptance\s+criteri(?:a|on)\b", re.IGNORECASE)
 ONLY_ACCEPTANCE = re.compile(r"\W*acceptance\s+criteri(?:a|on)\W*", re.IGNORECASE)
-TICK = re.compile(r"\[[ xX]\]\s+(?=\S)")
-OWN_NUMBER = re.compile(r"(?:\*\*|__)?AC-\d+(?:\*\*|__)?[:.)](?:\*\*|__)?\s+(?=\S)", re.IGNORECASE)
+TICK = re.compile(r"^\[[ xX]\]\s+(?=\S)")
+OWN_NUMBER = re.compile(r"^(?:\*\*|__)?AC-\d+(?:\*\*|__)?[:.)](?:\*\*|__)?\s+(?=\S)", re.IGNORECASE)
 LISTS = ("bullet_list", "ordered_list")
 BOLD_LINE = 7
 """A paragraph that is all bold stands where others write a heading; it ranks below all six levels."""
@@ -182,7 +182,7 @@ def _enum(value: object, kind: type[E], name: str, faults: list[str]) -> E | Non
     if value is None:
         return None
     try:
-        return kind(str(value).strip().lower())
+        return kind(str(value).lower())
     except ValueError:
         faults.append(f"`{name}` must be one of {', '.join(kind)}, not {code(value)}")
         return None
@@ -224,7 +224,7 @@ def _labelled_type(labels: Iterable[str]) -> TaskType | None:
     for label in labels:
         kind, _, value = label.casefold().partition(":")
         word = value.strip()
-        if kind.strip() == "type" and (word in OTHER_WORDS or word in set(TaskType)):
+        if kind == "type" and (word in OTHER_WORDS or word in set(TaskType)):
             return OTHER_WORDS.get(word) or TaskType(word)
     return None
 
@@ -282,7 +282,7 @@ def _without_comments(text: str) -> tuple[str, tuple[str, ...]]:
                 rest = "\n".join(("", *lines[end:]))
                 comments[-1], part, end = comments[-1] + rest, part + rest, len(lines)
             for comment in comments:
-                part = part.replace(comment, "", 1)
+                part = part.replace(comment, "")
         elif token.type == "inline":
             comments = [child.content for child in token.children or () if _is_comment(child)]
             part = _without(part, comments)
@@ -299,9 +299,9 @@ def _is_comment(token: Token) -> bool:
 
 def _without(part: str, comments: Iterable[str]) -> str:
     """``part`` of the source without these comments, whose lines Markdown hands over without their prefix."""
-    for comment in comments:
+    for comment in dict.fromkeys(comments):
         lines = (re.escape(line.strip()) for line in comment.split("\n"))
-        part, found = re.subn(PREFIX.join(lines), "", part, count=1)
+        part, found = re.subn(PREFIX.join(lines), "", part)
         if not found:  # written otherwise in the source (`\\|` in a table): rather too much than too little
             return UNRENDERED.sub("", part)
     return part
@@ -310,24 +310,26 @@ def _without(part: str, comments: Iterable[str]) -> str:
 def _without_definitions(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without definitions of links and footnotes that nothing uses, like ``[//]: # (…)``."""
     lines = text.split("\n")
-    hidden = _unused_links(text) | _unused_footnotes(text)
+    environment: dict[str, Any] = {}
+    tokens = MARKDOWN.parse(text, environment)
+    hidden = _unused_links(tokens, environment) | _unused_footnotes(tokens, text)
     kept = (line for number, line in enumerate(lines) if number not in hidden)
     return "\n".join(kept), tuple(lines[number] for number in sorted(hidden))
 
 
-def _unused_links(text: str) -> set[int]:
-    environment: dict[str, Any] = {}
-    tokens = [token for block in MARKDOWN.parse(text, environment) for token in block.children or ()]
-    used = {token.attrGet(name) for token in tokens for name in ("href", "src")}
+def _unused_links(tokens: Iterable[Token], environment: Mapping[str, Any]) -> set[int]:
+    """The lines of definitions whose address no link and no picture has; the parser keeps their lines."""
+    parts = [part for token in tokens for part in token.children or ()]
+    used = {part.attrGet(name) for part in parts for name in ("href", "src")}
     defined = [*environment.get("references", {}).values(), *environment.get("duplicate_refs", [])]
     return {line for link in defined if link["href"] not in used for line in range(*link["map"])}
 
 
-def _unused_footnotes(text: str) -> set[int]:
+def _unused_footnotes(tokens: Iterable[Token], text: str) -> set[int]:
     """The lines of footnotes that nothing refers to: CommonMark has none, so they look like paragraphs."""
     lines = text.split("\n")
     hidden: set[int] = set()
-    for token in MARKDOWN.parse(text):
+    for token in tokens:
         start, end = token.map or (0, 0)
         unused = False
         for number in range(start, end) if token.type == "inline" else ():
@@ -349,7 +351,7 @@ def _criteria(root: SyntaxTreeNode) -> list[str]:
     section = _section(blocks)
     lists = [block for block in section if block.type in LISTS]
     found = _ticked(section) or _points(lists) or _ticked(blocks) or _points(section or blocks)
-    return [OWN_NUMBER.sub("", text, count=1) if OWN_NUMBER.match(text) else text for text in found]
+    return [OWN_NUMBER.sub("", text) for text in found]
 
 
 def _section(blocks: Sequence[SyntaxTreeNode]) -> list[SyntaxTreeNode]:
@@ -402,7 +404,7 @@ def _item(item: SyntaxTreeNode) -> str:
     parts: list[str] = []
     for child in item.children:
         if child.type == "paragraph":
-            parts.append(TICK.sub("", _inline(child), count=1) if not parts else _inline(child))
+            parts.append(_inline(child) if parts else TICK.sub("", _inline(child)))
         elif child.type in LISTS:
             parts.extend(_item(nested) for nested in child.children if not _has_box(nested))
         elif child.type in ("fence", "code_block"):

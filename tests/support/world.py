@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +79,7 @@ class World:
 
     def run(self, event: Event, inputs: Mapping[str, str] | None = None) -> Step:
         """Deliver an event."""
-        step = self.runner.run(event, inputs=inputs)
+        step = self.runner.run(event, inputs=inputs, on_line=print)  # shown where a test fails
         self.steps.append(step)
         return step
 
@@ -176,6 +176,11 @@ class World:
                 firsts.setdefault(request.session, request)
         return [firsts[number] for number in sorted(firsts)]
 
+    def results(self, role: str, session: int) -> list[str]:
+        """What the tools answered in a session, in order."""
+        asked = [each for each in self.model.requests if (each.role, each.session) == (role, session)]
+        return max(asked, key=lambda each: each.step).tool_results
+
     def check(self) -> None:
         """Raise AssertionError unless GitHub knew every request and exactly the script was played."""
         if self.hub.violations:
@@ -258,9 +263,9 @@ def report(**given: Any) -> Use:
     return structured({**plain, **given})
 
 
-def builds(content: str = SUB, **given: Any) -> Session:
+def builds(content: str = SUB, *, expect: Sequence[str] = (), **given: Any) -> Session:
     """A Player that writes calc.py and reports."""
-    return plays(read("calc.py"), write("calc.py", content), report(**given))
+    return plays(read("calc.py"), write("calc.py", content), report(**given), expect=expect)
 
 
 def evidence(kind: str, ref: str) -> Roles:
@@ -320,7 +325,7 @@ def objects(*issues: Roles, **given: Any) -> Session:
 
 # --- looking at texts -------------------------------------------------------------------------------
 
-PARSER = MarkdownIt("gfm-like", {"linkify": False})
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def posted_json(body: str) -> dict[str, Any]:
@@ -355,11 +360,3 @@ def obeyed(log: str) -> list[str]:
     taken = [line for line in lines if line.strip().startswith("::") or "##[" in line]
     ours = re.compile(r"::group::(Preflight|Turn \d+|Finish|Dry run: [a-z ]+)|::endgroup::")
     return [line for line in taken if not ours.fullmatch(line)]
-
-
-def function(name: str, body: str) -> str:
-    """The source of a function that calc.py may have."""
-    return f"\n\ndef {name}(a, b):\n{body}"
-
-
-Replies = Callable[[Request], Any]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import jsonschema
 import pytest
 import yaml
@@ -399,6 +400,7 @@ def test_a_bad_input_is_a_fault_even_where_the_file_beats_it() -> None:
     ]
 
 
+@hypothesis.settings(deadline=None)  # machines differ
 @given(
     st.text()
     | st.lists(st.sampled_from([*"-:[]{}&*!|>%@`'\"#,?\n\t ", "max-turns", "checks", "5", "name"])).map("".join)

@@ -324,7 +324,10 @@ def test_nothing_is_lost_between_the_verdict_and_its_json() -> None:
     strange = 'a "quote" \\ `` ``` <!-- x --> \u202e \u200b \ud83d\ude00 ✔ é \x00\x1b\t\r\n'.encode(
         "utf-16", "surrogatepass"
     ).decode("utf-16")
-    found = posted_json(reviewed(build.journal(*build.first_turn(build.feedback_turn(1, build.issue(strange))))).body)
+    body = reviewed(build.journal(*build.first_turn(build.feedback_turn(1, build.issue(strange))))).body
+    found = posted_json(body)
+    assert body.count("```") == 2  # also for a reader that looks for no more than the next three backticks
+    assert body.count("<!--") == 1
     assert found["verdict"]["issues"][0]["description"] == strange
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import hypothesis
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -69,6 +70,7 @@ def test_a_long_body_is_cut_and_says_so_while_the_criteria_stay_whole() -> None:
 def test_a_body_of_exactly_the_limit_is_whole() -> None:
     assert freeze("T", "x" * 40_000).text.startswith("# T\n\n" + "x" * 40_000 + "\n\n## Acc")
     assert "cut" not in render_contract("T", "x" * 40_000, ())
+    assert freeze("T", "x" * 39_988 + "\n\n- [ ] done").notes == ()
 
 
 def test_a_long_criterion_is_cut_and_says_so() -> None:
@@ -112,6 +114,10 @@ def test_an_issue_that_says_nothing_to_judge_stops_too(body: str) -> None:
             "- [ ] AC-3:\n- [ ] ACDC-1: b\n- [ ] AC-5 without a mark",
             ["AC-3:", "ACDC-1: b", "AC-5 without a mark"],
         ),
+        ("- [ ] AC-1: see AC-2: a", ["see AC-2: a"]),
+        ("- a box [ ] inside\n- see AC-1: b", ["a box [ ] inside", "see AC-1: b"]),
+        ("- [ ] [x] a\n\n  [ ] b", ["[x] a; [ ] b"]),
+        ("- [ ] a  \n      b", ["a b"]),
         ("- [ ]\n- [ ] a\n- []  b\n- [-] c", ["a"]),
         ("- [ ] prints:\n  - name\n  - age\n- [ ] b", ["prints: name; age", "b"]),
         ("- [ ] a\n\n  More words.\n\n  And more\n- [ ] b", ["a; More words. And more", "b"]),
@@ -202,6 +208,24 @@ def test_what_the_front_matter_cannot_say_is_ignored_with_one_note() -> None:
     assert "rm -rf" not in task.text
 
 
+def test_the_bounds_of_the_front_matter_are_included() -> None:
+    paths = ", ".join(f"f{n}" for n in range(49))
+    task = freeze("T", f"---\nMax-Turns: 1\nfiles: [{paths}, {'a' * 300}]\n---\nDo it.")
+    assert task.max_turns == 1
+    assert len(task.files) == 50
+    assert task.files[-1] == "a" * 300
+
+
+@pytest.mark.parametrize("head", ["---\n---\n", "---\n# nothing yet\n---\n"])
+def test_an_empty_front_matter_is_taken_away(head: str) -> None:
+    assert freeze("T", head + "Do it.").text == "# T\n\nDo it.\n\n## Acceptance criteria\n\nAC-1: Do it.\n"
+
+
+@pytest.mark.parametrize("words", ["Do it.", "42", "true"])
+def test_words_between_rules_stay_in_the_text(words: str) -> None:
+    assert freeze("T", f"---\n{words}\n\n---\nx").text.startswith(f"# T\n\n---\n{words}\n\n---\nx\n")
+
+
 def test_without_front_matter_nothing_is_set() -> None:
     task = freeze("T", "Do it.")
     assert (task.type, task.mode, task.max_turns, task.files) == (TaskType.FEATURE, None, None, ())
@@ -284,7 +308,7 @@ def test_wrong_front_matter_is_named_even_where_the_issue_has_no_text() -> None:
         (["type: bug"], TaskType.BUGFIX),
         (["type:docs", "type:bug"], TaskType.DOCUMENTATION),
         (["type:epic", "type:refactor"], TaskType.REFACTOR),
-        (["bug", "kind:bugfix", "type"], TaskType.FEATURE),
+        (["bug", "kind:bugfix", "type", "type:"], TaskType.FEATURE),
     ],
 )
 def test_a_label_gives_the_type(labels: list[str], expected: TaskType) -> None:
@@ -327,7 +351,9 @@ def test_the_front_matter_beats_a_label() -> None:
         "[a]: http://x.y\n[a]: http://x.y/SECRET",
         "[^1]: SECRET note\n    SECRET going on",
         "[^1]: SECRET note\n[^2]: SECRET note\n\n    SECRET going on",
-        "> " * 40 + "<!-- SECRET -->",
+        *("> " * depth + "<!-- SECRET -->" for depth in (17, 18, 19, 20, 21, 22, 40)),
+        *("- " * depth + "<!-- SECRET -->" for depth in (8, 9, 10, 11, 12)),
+        "[^1]: SECRET note\n  \n    SECRET going on",
         "`<!-- a -->` <!-- a --> <!-- SECRET -->",
     ],
 )
@@ -347,6 +373,7 @@ def test_what_people_do_not_see_the_agents_do_not_see(hidden: str) -> None:
         "a < b <! c",
         "text <!-- not closed",
         "see [docs] and ![i][pic]\n\n[docs]: http://x.y\n[pic]: a.png",
+        "```\n[^1]: not a note\n```",
         "as said[^1]\n\n[^1]: a note",
         "Good ❤️ and ⚠️ ahead, naïve 日本語",
         "<kbd>Ctrl</kbd> <details>\n\nx\n\n</details>",
@@ -356,6 +383,25 @@ def test_what_people_do_not_see_the_agents_do_not_see(hidden: str) -> None:
 def test_what_people_see_stays_as_it_is(shown: str) -> None:
     text = f"Do it.\n\n{shown}"
     assert visible(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "clean", "removed"),
+    [
+        (
+            "a <!-- 1\n2 --> b <!-- 3 --> c\n\n<!-- 4\n\n5 -->\nd <!-- 6 -->",
+            "a  b  c\n\n\nd",
+            ("<!-- 1\n2 -->", "<!-- 3 -->", "<!-- 4\n\n5 -->", "<!-- 6 -->"),
+        ),
+        ("Text\n[^1]: x\n\nNext\n\n[//]: # (y)", "Text\n\nNext", ("[^1]: x", "[//]: # (y)")),
+        ("`<!-- a -->` <!-- b --> c <!-- b -->", "`<!-- a -->`  c", ("<!-- b -->", "<!-- b -->")),
+        ("1. `<!-- a -->` <!-- b\n\t  c --> d", "1. `<!-- a -->`  d", ("<!-- b\n   c -->",)),
+    ],
+)
+def test_what_is_removed_is_named_in_order_and_nothing_else_goes(
+    text: str, clean: str, removed: tuple[str, ...]
+) -> None:
+    assert visible(text) == (clean, removed)
 
 
 @pytest.mark.parametrize(
@@ -406,6 +452,7 @@ PIECES = st.sampled_from(
 )
 
 
+@hypothesis.settings(deadline=None)  # machines differ
 @given(title=st.text(), body=st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 @example(title="", body="---\n: \n---\n")
 def test_freezing_gives_a_sound_task_or_says_what_to_do(title: str, body: str) -> None:
@@ -422,6 +469,7 @@ def test_freezing_gives_a_sound_task_or_says_what_to_do(title: str, body: str) -
     task.text.encode()
 
 
+@hypothesis.settings(deadline=None)  # machines differ
 @given(
     before=st.lists(PIECES, max_size=6).map("".join),
     after=st.lists(PIECES, max_size=6).map("".join),

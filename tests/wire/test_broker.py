@@ -737,6 +737,23 @@ def test_closing_a_session_cuts_what_it_has_under_way(*, begun: bool) -> None:
     assert used.usage.input_tokens == (1015 if begun else len(json.dumps(BODY)) // 4)
 
 
+def test_closing_a_session_cuts_a_request_that_is_still_coming_in() -> None:
+    with brokered(plain) as (broker, running):
+        nonce = broker.open(1.0)
+        host, port = broker.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as client:
+            head = f"POST /v1/messages HTTP/1.1\r\nHost: broker.local\r\nx-api-key: {nonce}\r\n"
+            client.sendall(f"{head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n{{".encode())
+            assert client.recv(100).startswith(b"HTTP/1.1 100")
+            began = time.monotonic()
+            assert broker.close(nonce).requests == 0
+            assert time.monotonic() - began < 1.5  # it would wait two seconds for the rest
+            with contextlib.suppress(ConnectionError):
+                client.sendall(b"}")
+                assert client.recv(100)[9:12] in (b"", b"401")  # cut, or not yet let in
+    assert running.seen == []
+
+
 # --- the process ------------------------------------------------------------------------------------
 
 

@@ -99,9 +99,9 @@ def refused(status: int, call: Callable[..., Any], *args: Any, **named: Any) -> 
 class Clone:
     """A working copy whose token travels as the product sends it: a header from the environment."""
 
-    def __init__(self, folder: Path, url: str, token: str | None) -> None:
+    def __init__(self, folder: Path, url: str, token: str | None, kind: str = "sha1") -> None:
         self.folder, self.url, self.token = folder, url, token
-        self.git("init", "-q", "-b", "main", str(folder))
+        self.git("init", "-q", "-b", "main", f"--object-format={kind}", str(folder))
         self.git("remote", "add", "origin", url)
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
@@ -792,6 +792,8 @@ class TestGit:
         repo.private = True
         nobody.token = hub.token("mallory")
         assert "not found" in nobody.run("fetch", "origin").stderr
+        nobody.token = None
+        assert "could not read Username" in nobody.run("fetch", "origin").stderr
         assert set(repo.git.refs()) == {"refs/heads/main"}
 
     def test_the_head_of_a_pull_request_can_be_fetched_but_not_pushed(self, clone: Clone, pull: PullRequest) -> None:
@@ -804,6 +806,25 @@ class TestGit:
         sha = clone.commit({"more": "1\n"}, "FETCH_HEAD")
         clone.git("push", "-q", "origin", f"HEAD:{pull.head.ref}")
         assert repo.git.refs("refs/pull") == {"refs/pull/1/head": sha}
+
+    def test_nothing_of_the_callers_git_is_used(
+        self, tmp_path: Path, hub: GitHub, repo: Repository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / ".gitconfig").write_text("this is no configuration\n")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+        Clone(tmp_path / "other", repo.clone_url, hub.token("alice")).git("fetch", "-q", "origin", "main")
+        assert repo.commit("main", {"a": "b"}) == repo.git.sha("main")
+
+    @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+    def test_an_empty_repository_takes_a_first_commit(self, hub: GitHub, tmp_path: Path, object_format: Any) -> None:
+        empty = hub.repository("octo/empty", object_format=object_format)
+        clone = Clone(tmp_path / "clone", empty.clone_url, hub.token("octo"), object_format)
+        clone.git("fetch", "-q", "origin")
+        sha = empty.commit("main", {"README.md": "hi\n"})
+        clone.git("fetch", "-q", "origin", "main")
+        assert clone.git("rev-parse", "FETCH_HEAD") == sha
+        assert len(sha) == {"sha1": 40, "sha256": 64}[object_format]
 
 
 class TestFaults:
@@ -821,7 +842,7 @@ class TestFaults:
         repo.open_issue(author="alice", title="Add")
         issue = remote.get_issue(1)
         hub.fault = on("POST", Fault(when=when, drop=True))
-        with pytest.raises(requests.ConnectionError):
+        with pytest.raises(requests.ConnectionError, match="RemoteDisconnected"):
             issue.create_comment("hi")
         assert len(repo.comments(1)) == left
         assert hub.journal[-1].status == 0

@@ -55,11 +55,9 @@ class Session:
         self._change = threading.Condition()
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
+    def place(self, client: socket.socket) -> Iterator[None]:
         """Hold one of the session's places for a request, if it still has the right to make one."""
         with self._change:
-            if self.closed:
-                raise unauthorised()
             if self.used.cost_usd >= self._budget_usd:
                 self._over_budget = True
                 # 402: of the statuses tried, one that ends the CLI after a single request and isn't
@@ -68,26 +66,28 @@ class Session:
             if self._under_way >= PARALLEL_REQUESTS:
                 raise RefusedError(429, "rate_limit_error", "too many requests at once in this session")
             self._under_way += 1
+            self._sockets.add(client)
         try:
             yield
         finally:
             with self._change:
                 self._under_way -= 1
+                self._sockets.discard(client)
                 self._change.notify_all()
 
     @contextlib.contextmanager
-    def attached(self, *sockets: socket.socket) -> Iterator[None]:
-        """Count a request, and have its connections cut when the session is closed."""
+    def request(self, upstream: socket.socket) -> Iterator[None]:
+        """Count a request that goes out, while the session is open; closing it cuts the connection."""
         with self._change:
             if self.closed:
                 raise unauthorised()
             self.requests += 1
-            self._sockets.update(sockets)
+            self._sockets.add(upstream)
         try:
             yield
         finally:
             with self._change:
-                self._sockets.difference_update(sockets)
+                self._sockets.discard(upstream)
 
     def charge(self, tally: Tally) -> None:
         with self._change:

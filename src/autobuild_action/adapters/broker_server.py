@@ -99,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             target = self._target()
             session = self._session()
-            with session.place():
+            with session.place(self.connection):
                 self._forward(session, target, self._body())
         except RefusedError as refused:
             self._refuse(refused, session)
@@ -162,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             connection = upstream.connect()
         except (OSError, HTTPException) as exc:
             raise unreachable(exc) from exc
-        with contextlib.closing(connection), session.attached(connection.sock, self.connection):
+        with contextlib.closing(connection), session.request(connection.sock):
             try:
                 response = upstream.ask(connection, target, headers, body)
             except (OSError, HTTPException) as exc:

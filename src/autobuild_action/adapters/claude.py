@@ -236,9 +236,7 @@ def _reading(seen: _Seen, error: Exception | None) -> tuple[SessionEnd, Why | No
 def _failure(result: ResultMessage) -> Why:
     status = result.api_error_status
     words = _words(result)
-    if "budget of this session" in words:
-        return Why.BUDGET
-    if status in (401, 403) or "credit balance" in words or "Not logged in" in words:
+    if status in (401, 402, 403) or "credit balance" in words or "Not logged in" in words:
         return Why.AUTH
     if result.stop_reason == "refusal":
         return Why.REFUSAL

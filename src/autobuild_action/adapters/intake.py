@@ -10,7 +10,7 @@ from autobuild_action import answers, config, effects, events
 from autobuild_action.adapters import store
 from autobuild_action.errors import ConfigurationError
 from autobuild_action.lifecycle import Answer, PullState, admit
-from autobuild_action.task import freeze
+from autobuild_action.task import freeze, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +54,8 @@ class Case:
 
     @property
     def text(self) -> str:
-        """What a person wrote behind ``retry``."""
-        return self.request.text if isinstance(self.request, events.Retry) else ""
+        """What a person wrote behind ``retry``, as far as people can see it."""
+        return visible(self.request.text)[0] if isinstance(self.request, events.Retry) else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from autobuild_action import prompting
 from autobuild_action.adapters import claude
+from autobuild_action.adapters.broker import BrokerLostError
 from autobuild_action.adapters.workspace import COACH, PLAYER, SCRATCH
 from autobuild_action.gate import Record, cited_path, faults
-from autobuild_action.model import Judged, LedgerEntry, PlayerEnded, Role, Session, SessionEnd, Why
+from autobuild_action.model import Judged, LedgerEntry, PlayerEnded, Role, Session, SessionEnd, Usage, Why
 from autobuild_action.ports import Bounds, Identity, Spec
 from autobuild_action.shapes import read_report, read_verdict, report_schema, verdict_schema
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from autobuild_action.adapters.broker import Broker
+    from autobuild_action.adapters.broker import Broker, BrokerUsage
     from autobuild_action.adapters.takeover import Taken
     from autobuild_action.adapters.workspace import Workspace
     from autobuild_action.journal import Journal
@@ -106,9 +107,11 @@ class Stage:
             answer = claude.play(call, lambda event, data: self.witness.session(part.role, part.turn, event, data))
         finally:
             self.sandbox.end(part.session)
-            used = self.broker.close(nonce)
+            used = self._close(nonce)
         end, why, detail = answer.end, answer.why, answer.detail
-        if used.over_budget and end is not SessionEnd.COMPLETED:
+        if used is None:
+            end, why, detail = SessionEnd.FAILED, Why.CRASH, "the broker ended during the session"
+        elif used.over_budget and end is not SessionEnd.COMPLETED:
             end, why, detail = SessionEnd.CUT_SHORT, Why.BUDGET, "the session's budget was used up"
         record = Session(
             id=call.id,
@@ -116,12 +119,19 @@ class Stage:
             model=part.model,
             end=end,
             seconds=answer.seconds,
-            usage=used.usage,
+            usage=used.usage if used else Usage(estimated=True),
             prompt_sha256=prompting.sha256(part.system, part.prompt),
             why=why,
             detail=detail,
         )
         return record, answer
+
+    def _close(self, nonce: str) -> BrokerUsage | None:
+        """What the session used, None where the broker's process is gone; the next session starts another."""
+        try:
+            return self.broker.close(nonce)
+        except BrokerLostError:
+            return None
 
 
 class ModelPlayer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shlex
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from itertools import count
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from autobuild_action.ports import Ended, EndedBy, Spec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FIRST_UID = 20001
+FIRST_UID, LAST_UID = 20001, 60000
 HEAD, TAIL = 10_000, 20_000
 MARK = "AUTOBUILD_SESSION"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -234,10 +235,12 @@ class _Output:
 
 
 def _free_uids() -> Iterator[int]:
+    """Uids nobody has, from a random one on: two runs on one host must not end each other's sessions."""
     taken = {entry.pw_uid for entry in pwd.getpwall()} | {
         int(path.stat().st_uid) for path in Path("/proc").glob("[0-9]*") if path.exists()
     }
-    return (uid for uid in count(FIRST_UID) if uid not in taken)
+    start = FIRST_UID + secrets.randbelow(LAST_UID - FIRST_UID)
+    return (uid for uid in chain(range(start, LAST_UID), range(FIRST_UID, start)) if uid not in taken)
 
 
 def _chown_all(folder: Path, uid: int) -> None:

@@ -7,9 +7,11 @@ directory handles that follow no link. Each path ends as an entry, a removal, a 
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
 import tempfile
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PATHS_KEPT = 500
 DEEPEST = 200
+LONGEST_NAME = 500
 LEFTOVERS = """\
 __pycache__/
 *.py[cod]
@@ -66,24 +69,29 @@ class Taken:
 def take_over(checkout: Checkout, base: str, template: Path | None) -> Taken:
     """Record the tree below ``checkout`` as it is now; what is refused stays as it was handed out."""
     sorting = _Sorting()
-    tracked = checkout.tracked()
     changed, gone = checkout.changed()
-    root = os.open(checkout.folder, os.O_RDONLY | os.O_DIRECTORY)
+    tracked = checkout.tracked()
+    root = os.open(checkout.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        new = [path for path in _walk(root, sorting) if path not in tracked and not _in(template, path)]
+        found = [path for path in _walk(root, sorting) if path not in tracked]
     finally:
         os.close(root)
-    for path in changed + _not_ignored(checkout.git, base, new):
-        sorting.sort(checkout.folder, path)
+    new = [path for path in _not_ignored(checkout.git, base, found) if not _lent(template, checkout.folder, path)]
     removed = [path for path in gone if sorting.allowed(path)]
+    fitting = _fitting(new, tracked.difference(removed), set(gone).difference(removed), sorting) if new else []
+    for path in changed + fitting:
+        sorting.sort(checkout.folder, path)
     ids = checkout.git.blobs([path for _, path in sorting.files], cwd=checkout.folder)
     entries = [(mode, id_, path) for (mode, path), id_ in zip(sorting.files, ids, strict=True)]
     entries += [("120000", checkout.git.blob(target), path) for path, target in sorting.links]
-    names = sorted({shown(path) for _, _, path in entries} | {shown(path) for path in removed})
+    tree, left_out = checkout.record(entries, removed)
+    for path in sorted(left_out):
+        sorting.refuse(path, "git holds its name to be dangerous")
+    names = sorted({shown(path) for path in {path for _, _, path in entries}.difference(left_out).union(removed)})
     return Taken(
-        tree=checkout.record(entries, removed),
+        tree=tree,
         paths=tuple(names)[:MOST_PATHS_KEPT],
-        refused=tuple(sorting.refused[:MOST_PATHS_KEPT]),
+        refused=_capped(sorting.refused),
         needs_person=tuple(name for name in names if paths.needs_person(name))[:MOST_PATHS_KEPT],
     )
 
@@ -104,9 +112,13 @@ class _Sorting:
 
     def sort(self, folder: Path, path: bytes) -> None:
         """Put one existing path on the list it belongs to."""
-        full = os.path.join(os.fsencode(folder), path)
-        state = os.lstat(full)
         if not self.allowed(path):
+            return
+        full = os.path.join(os.fsencode(folder), path)
+        try:
+            state = os.lstat(full)
+        except OSError as exc:
+            self.refuse(path, f"it can't be looked at: {exc.strerror}")
             return
         if stat.S_ISLNK(state.st_mode):
             self._link(path, os.readlink(full))
@@ -124,7 +136,8 @@ class _Sorting:
 
     def refuse(self, path: bytes, why: str) -> None:
         """Note what is kept out."""
-        self.refused.append(Refused(path=shown(path), why=why))
+        name = shown(path)
+        self.refused.append(Refused(path=name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…", why=why))
 
     def _link(self, path: bytes, target: bytes) -> None:
         why = paths.link_refusal(os.fsdecode(path), os.fsdecode(target))
@@ -140,6 +153,8 @@ class _Sorting:
 def _file_refusal(path: bytes, full: bytes, state: os.stat_result) -> str | None:
     if not stat.S_ISREG(state.st_mode):
         return SPECIAL.get(stat.S_IFMT(state.st_mode), "not a regular file")
+    if state.st_nlink > 1:
+        return "a hard link, whose other name may be anywhere"
     if state.st_size > paths.LARGEST_FILE:
         return f"{state.st_size:,} bytes; at most {paths.LARGEST_FILE:,} are taken"
     if not os.access(full, os.R_OK):
@@ -147,6 +162,43 @@ def _file_refusal(path: bytes, full: bytes, state: os.stat_result) -> str | None
     if path.lower().endswith(b".gitattributes"):
         return paths.content_refusal(os.fsdecode(path), Path(os.fsdecode(full)).read_bytes())
     return None
+
+
+def _fitting(new: list[bytes], staying: set[bytes], kept_back: set[bytes], sorting: _Sorting) -> list[bytes]:
+    """The new paths that neither push out one that stays nor are the same as another to some file systems."""
+    folders = {folder for path in kept_back for folder in _folders(path)}
+    names = {_folded(path): path for path in staying}
+    fitting = []
+    for path in new:
+        if above := next((folder for folder in _folders(path) if folder in staying), None):
+            sorting.refuse(path, f"it lies below `{shown(above)}`, which stays as it was")
+        elif path in folders:
+            sorting.refuse(path, "it would replace a folder of which something has to stay")
+        elif (other := names.setdefault(_folded(path), path)) != path:
+            sorting.refuse(path, f"its name is that of `{shown(other)}` where case and Unicode forms don't count")
+        else:
+            fitting.append(path)
+    return fitting
+
+
+def _folders(path: bytes) -> Iterator[bytes]:
+    while path := path.rpartition(b"/")[0]:
+        yield path
+
+
+def _folded(path: bytes) -> bytes:
+    """A name as file systems see it that know neither case nor forms of Unicode."""
+    if path.isascii():
+        return path.lower()
+    return os.fsencode(unicodedata.normalize("NFC", unicodedata.normalize("NFC", os.fsdecode(path)).casefold()))
+
+
+def _capped(refused: list[Refused]) -> tuple[Refused, ...]:
+    """At most :data:`MOST_PATHS_KEPT`, the last of which says how many more there were."""
+    if len(refused) <= MOST_PATHS_KEPT:
+        return tuple(refused)
+    more = len(refused) - MOST_PATHS_KEPT + 1
+    return (*refused[: MOST_PATHS_KEPT - 1], Refused(path="…", why=f"{more:,} more paths were refused"))
 
 
 def _walk(handle: int, sorting: _Sorting, prefix: bytes = b"", depth: int = 0) -> Iterator[bytes]:
@@ -163,15 +215,31 @@ def _walk(handle: int, sorting: _Sorting, prefix: bytes = b"", depth: int = 0) -
         elif depth >= DEEPEST:
             sorting.refuse(path, f"more than {DEEPEST} folders deep")
         else:
-            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+            try:
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+            except OSError as exc:
+                sorting.refuse(path, f"the folder can't be opened: {exc.strerror}")
+                continue
             try:
                 yield from _walk(below, sorting, path + b"/", depth + 1)
             finally:
                 os.close(below)
 
 
-def _in(template: Path | None, path: bytes) -> bool:
-    return template is not None and os.path.lexists(os.path.join(os.fsencode(template), path))
+def _lent(template: Path | None, folder: Path, path: bytes) -> bool:
+    """True where a path is from the template and still is what it was."""
+    if template is None:
+        return False
+    ours, theirs = (Path(os.fsdecode(os.path.join(os.fsencode(top), path))) for top in (template, folder))
+    try:
+        was, now = ours.lstat(), theirs.lstat()
+    except OSError:
+        return False
+    if was.st_mode != now.st_mode or was.st_size != now.st_size:
+        return False
+    if was.st_mtime_ns == now.st_mtime_ns:
+        return True
+    return stat.S_ISREG(now.st_mode) and filecmp.cmp(ours, theirs, shallow=False)
 
 
 def _not_ignored(git: Git, base: str, candidates: list[bytes]) -> list[bytes]:

@@ -24,8 +24,20 @@ class Workspace:
         """Keep trees in ``folder``; ``template`` holds what the set-up command left in a checkout."""
         self.git = git
         self.author = author
-        self.template = template
         self._folder = folder
+        self.template = template
+
+    @property
+    def template(self) -> Path | None:
+        """What the set-up command left in a checkout."""
+        return self._template
+
+    @template.setter
+    def template(self, tree: Path | None) -> None:
+        """Take over a tree of ours without its tracked files, which later commits may have deleted."""
+        if tree and tree == self.tree(tree.parent.name):
+            self._checkout(tree.parent.name).remove_tracked()
+        self._template = tree
 
     def tree(self, role: str) -> Path:
         """The folder that a session of this role works in: the same one every turn."""
@@ -41,6 +53,7 @@ class Workspace:
         checkout.seed(commit, self._folder / "seed.git")
         if hand_over(checkout.folder):
             checkout.settle()
+        checkout.hand_over()
         return checkout.folder
 
     def touched(self, role: str) -> bool:
