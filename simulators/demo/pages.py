@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simulators.github import Pull, Repository, Review, ReviewComment
 
-FOLDED = re.compile(r"<details><sumary>(?P<title>[^<]*)</summary>(?P<text>.*?)</details>", re.DOTALL)
+FOLDED = re.compile(r"<details><summary>(?P<title>[^<]*)</summary>(?P<text>.*?)</details>", re.DOTALL)
 LINK = re.compile(r"\[(?P<words>[^]]*)\]\(http://127\.0\.0\.1:[^)]*\)")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 MARKER = re.compile(r"\s*<!-- autobuild:.*?-->\s*", re.DOTALL)

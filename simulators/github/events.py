@@ -40,16 +40,12 @@ def examples(name: str) -> list[Json]:
 
 
 def labeled(repo: Repository, issue: Issue, label: Label, sender: User) -> Event:
-    values = {"action": "labeled", "issue": render.issue(repo, issue), "label": render.label(repo, label)}
+    values = {"issue": render.issue(repo, issue), "label": render.label(repo, label)}
     return _event("issues", "issues-labeled", repo, values, sender)
 
 
 def commented(repo: Repository, issue: Issue, comment: Comment) -> Event:
-    values = {
-        "action": "created",
-        "issue": render.issue(repo, issue),
-        "comment": render.comment(repo, comment),
-    }
+    values = {"issue": render.issue(repo, issue), "comment": render.comment(repo, comment)}
     return _event("issue_comment", "issue-comment-created", repo, values, comment.user)
 
 
@@ -67,8 +63,6 @@ def _event(name: str, described: str, repo: Repository, values: Json, sender: Us
     ours = {**values, "repository": render.repository(repo), "sender": render.user(repo.hub, sender)}
     for key, value in ours.items():
         payload[key] = _over(payload.get(key), value, repo) if key != "inputs" else value
-    if "pull_request" not in values.get("issue", {}):
-        payload.get("issue", {}).pop("pull_request", None)
     shape = event(described)
     payload = complete(shape.schema, payload, repo.hub.origin)
     fault = shape.fault(payload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from autobuild_action.evidence import JUNIT_VARIABLE
@@ -42,11 +43,26 @@ def _python(paths: Collection[str], read: Callable[[str], str]) -> str | None:
         return None
     if any("pytest" in read(name) for name in PYTHON_FILES if name in paths) or "conftest.py" in paths:
         return PYTEST
-    return (
-        PYTEST
-        if any(re.search(r"^\s*(import|from) pytest", read(path), re.MULTILINE) for path in tests[:50])
-        else UNITTEST
+    if any(re.search(r"^\s*(import|from) pytest", read(path), re.MULTILINE) for path in tests[:50]):
+        return PYTEST
+    return _unittest(tests, paths)
+
+
+def _unittest(tests: list[str], paths: Collection[str]) -> str:
+    """``discover`` looks into packages only, for ``test*.py``; where it finds nothing it runs nothing and says OK."""
+    named = [path for path in tests if path.rpartition("/")[2].startswith("test")]
+    pattern = "" if named else " -p '*_test.py'"
+    folders = sorted(
+        {path.rpartition("/")[0] for path in named or tests}, key=lambda folder: (folder.count("/"), folder)
     )
+    known = set(paths)
+    found = any(_is_package(folder, known) for folder in folders)
+    return UNITTEST + ("" if found else f" -s {shlex.quote(folders[0])}") + pattern
+
+
+def _is_package(folder: str, paths: Collection[str]) -> bool:
+    parts = folder.split("/") if folder else []
+    return all("/".join([*parts[: n + 1], "__init__.py"]) in paths for n in range(len(parts)))
 
 
 def _node(paths: Collection[str], read: Callable[[str], str]) -> str | None:
@@ -56,7 +72,7 @@ def _node(paths: Collection[str], read: Callable[[str], str]) -> str | None:
         script = json.loads(read("package.json")).get("scripts", {}).get("test", "")
     except (ValueError, AttributeError):
         return None
-    return "npm test" if script and "no test specified" not in script else None
+    return "npm test" if isinstance(script, str) and script and "no test specified" not in script else None
 
 
 def _simple(paths: Collection[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, JUnitXml, JUnitXmlError, Skipped, TestCase
@@ -28,8 +28,8 @@ def counts(xml: bytes | None) -> Counts | None:
         return None
     try:
         cases = list(_cases(JUnitXml.fromstring(xml)))
-    except (JUnitXmlError, ValueError, SyntaxError, AttributeError):
-        return None
+    except (JUnitXmlError, ValueError, SyntaxError, AttributeError, LookupError, RecursionError):
+        return None  # the Player may write it: an unknown encoding, suites in suites without end
     failed = [case for case in cases if any(isinstance(result, (Failure, Error)) for result in case.result)]
     skipped = [case for case in cases if any(isinstance(result, Skipped) for result in case.result)]
     names = sorted({f"{case.classname or ''}::{case.name or ''}"[:300] for case in failed})
@@ -97,9 +97,6 @@ def unusable(run: CheckRun) -> bool:
 # --- the audit of claims ----------------------------------------------------------------------------
 
 WRAPPERS = {
-    "python",
-    "python3",
-    "-m",
     "uv",
     "run",
     "poetry",
@@ -110,8 +107,13 @@ WRAPPERS = {
     "time",
     "bash",
     "sh",
-    "-c",
+    "sudo",
+    "timeout",
 }
+"""Words before the program; what is no word, an option or a setting is passed over anyway."""
+SETTINGS = {"cd", "export", "set", "source", "."}
+"""Commands that only prepare for the next one."""
+_NO_PROGRAM = re.compile(r"-.*|\d.*|.*=.*|python[\d.]*")
 
 
 def audit(report: Report | None, commands: Sequence[str], runs: Sequence[CheckRun]) -> tuple[AuditRow, ...]:
@@ -133,26 +135,26 @@ def _row(command: str, claimed: CheckResult, commands: Sequence[str], runs: Sequ
         return AuditRow(claim=claim, measured="the session ran no such command", result=AuditResult.CONTRADICTED)
     if check is None or check.result is CheckResult.ABSENT:
         return AuditRow(claim=claim, measured="no check measures just this", result=AuditResult.UNPROVED)
-    same = check.result is claimed
-    result = AuditResult.CONFIRMED if same else AuditResult.CONTRADICTED
+    false = claimed is CheckResult.PASSED and check.result is CheckResult.FAILED
+    unlike = AuditResult.CONTRADICTED if false else AuditResult.UNPROVED
+    result = AuditResult.CONFIRMED if check.result is claimed else unlike
     return AuditRow(claim=claim, measured=f"the check `{check.name}` {check.result}: {check.why}", result=result)
 
 
 def _traces(claimed: str, executed: str) -> bool:
-    """True where an executed command line holds the claimed one, or at least its program."""
+    """True where an executed command line holds the claimed one, or at least a program of it."""
     if _squeezed(claimed) in _squeezed(executed):
         return True
-    program = _program(claimed)
-    return bool(program) and program in executed
+    return any(program in executed for part in re.split(r"[;&|\n]+", claimed) if (program := _program(part)))
 
 
 def _program(command: str) -> str:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    plain = (word for word in words if word not in WRAPPERS and "=" not in word and not word.startswith("-"))
-    return next(plain, "")
+    """The program that a simple command runs, without its folder."""
+    words = re.sub(r"""['"()]""", " ", command).split()
+    if not words or words[0] in SETTINGS:
+        return ""
+    names = (word.rstrip("/").rpartition("/")[2] for word in words if "=" not in word)
+    return next((name for name in names if name and name not in WRAPPERS and not _NO_PROGRAM.fullmatch(name)), "")
 
 
 def _squeezed(command: str) -> str:

@@ -64,14 +64,17 @@ LONGEST_PATH = 4000
 MOST_FILES = 5000
 
 _ATTRIBUTES = re.compile(rb"\b(filter|diff|merge|working-tree-encoding)=")
-_GIT_LIKE = re.compile(r"^(\.git|git~\d+|\.git(::.*|[ .]+))$")
+_GIT_LIKE = re.compile(r"^(\.git|git~\d+)[ .]*(:.*)?$", re.DOTALL)
+"""What git itself takes for ``.git`` on one system or another; GitHub refuses a push that holds such a name."""
+_UNSEEN = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+"""Characters that a Macintosh's file system passes over in names."""
 
 
 def refusal(path: str) -> str | None:
     """Why this path may not be committed, None where it may."""
     folded = _fold(path)
     parts = folded.split("/")
-    if any(_GIT_LIKE.match(part) for part in parts):
+    if any(_GIT_LIKE.match(part) for part in re.split(r"[/\\]", folded)):
         return "it belongs to a git directory"
     if len(path.encode(errors="surrogateescape")) > LONGEST_PATH:
         return f"the path is longer than {LONGEST_PATH} bytes"
@@ -92,11 +95,12 @@ def link_refusal(path: str, target: str) -> str | None:
     """Why a symbolic link may not be committed: its target must stay inside the tree."""
     if target.startswith("/"):
         return "a link to an absolute path"
-    depth = path.count("/")
-    for part in target.split("/"):
-        depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
-        if depth < 0:
-            return "a link that leads out of the tree"
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    up = next((n for n, part in enumerate(parts) if part != ".."), len(parts))
+    if up > path.count("/"):
+        return "a link that leads out of the tree"
+    if ".." in parts[up:]:  # the name before it may be a link itself, and lead anywhere
+        return "a link with `..` behind a name"
     return None
 
 
@@ -115,4 +119,4 @@ def _matches(parts: list[str], pattern: str) -> bool:
 
 
 def _fold(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", path)).casefold()

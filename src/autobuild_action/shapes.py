@@ -48,8 +48,15 @@ def _closed(name: str, task: Task) -> dict[str, Any]:
     return schema
 
 
+def _unicode(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The same JSON without halves of surrogate pairs: such text can be neither stored nor sent on."""
+    made: Mapping[str, Any] | None = json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+    return made
+
+
 def read_report(value: Mapping[str, Any] | None, task: Task) -> Report | None:
     """The report, None where there is none or it does not fit: claims are never worth a failed turn."""
+    value = _unicode(value)
     if value is None or not jsonschema.Draft7Validator(report_schema(task)).is_valid(value):
         return None
     return structure(value, Report)
@@ -59,6 +66,7 @@ def read_verdict(
     value: Mapping[str, Any] | None, task: Task, *, attempt: int, turn: int
 ) -> tuple[Verdict | None, tuple[str, ...]]:
     """The verdict with ids for its issues, or None and what is wrong with the answer."""
+    value = _unicode(value)
     if value is None:
         return None, ("There was no structured verdict.",)
     validator = jsonschema.Draft7Validator(verdict_schema(task))

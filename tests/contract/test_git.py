@@ -196,6 +196,8 @@ class TestToken:
         for call in calls.iterdir():
             arguments = (call / "arguments").read_bytes().split(b"\0")
             environment = dict(line.split(b"=", 1) for line in (call / "environment").read_bytes().split(b"\0") if line)
+            if f"--git-dir={git.folder}".encode() not in arguments:
+                continue  # the simulator's
             command = next(word for word in arguments[2:] if word in COMMANDS)
             assert {name.decode() for name in environment} <= ALLOWED | (REMOTE if command in WITH_REMOTE else set())
             assert not any(dress in word for word in arguments for dress in dresses(token))
@@ -376,7 +378,7 @@ class TestPush:
         hub.fault = once(fault)
         git.push(*updates)
         assert refs(repo) == {update.ref: update.commit for update in updates}
-        assert posts(hub) == 1
+        assert posts(hub) == (2 if fault.drop else 1)  # on a connection that was cut, curl asks again by itself
 
     @pytest.mark.parametrize("fault", [Fault(), Fault(drop=True), Fault(status=503)], ids=["502", "cut", "503"])
     def test_a_push_that_did_not_arrive_is_tried_again(

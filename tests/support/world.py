@@ -200,14 +200,14 @@ def world(  # noqa: PLR0913  everything has a usual value
     body: str = BODY,
     inputs: Mapping[str, str] | None = None,
     key: str = KEY,
-    private: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[World]:
     """A world in which alice may write, trudy may triage, and everybody else is a stranger."""
     given = {CONFIG: config} if config is not None else {}
     script = Script(roles={"player": player, "coach": coach})
-    with GitHub(folder / "hub") as hub, ModelServer(script, api_keys={KEY}) as model:
+    with GitHub(folder / "hub") as hub, ModelServer(script, api_keys={key}) as model:
         roles: Any = {"alice": "write", "trudy": "triage"}
-        repo = hub.repository("octo/calc", files={**files, **given}, roles=roles, private=private)
+        repo = hub.repository("octo/calc", files={**files, **given}, roles=roles)
         yield World(
             hub=hub,
             repo=repo,
@@ -220,6 +220,7 @@ def world(  # noqa: PLR0913  everything has a usual value
                 folder=folder / "runner",
                 key=key,
                 inputs={"isolation": ISOLATION, **(inputs or {})},
+                extra_environment=environment or {},
             ),
             issue=repo.open_issue(author="alice", title=title, body=body),
         )

@@ -213,4 +213,3 @@ def test_a_dry_run_shows_contract_plan_and_prompts_and_changes_nothing(tmp_path:
         assert it.repo.git.refs() == refs
         assert it.model.requests == []
         assert it.said == []
-

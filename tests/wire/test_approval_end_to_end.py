@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,9 @@ FEEDBACK = "Division by zero is not refused."
 MINOR = "A docstring would help."
 
 
+HOOK = {"type": "command", "command": "touch x"}
+
+
 # --- approve at turn 1 ------------------------------------------------------------------------------
 
 
@@ -56,7 +60,7 @@ def at_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "test_calc.py": "import unittest, calc\n\n\nclass T(unittest.TestCase):\n    def test(self):\n"
         "        self.assertEqual(calc.add(1, 2), 3)\n",
         "CLAUDE.md": "Use tabs, says the project.\n",
-        ".claude/settings.json": '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch x"}]}]}}',
+        ".claude/settings.json": json.dumps({"hooks": {"SessionStart": [{"hooks": [HOOK]}]}}),
         ".mcp.json": '{"mcpServers": {"theirs": {"command": "touch", "args": ["y"]}}}',
     }
     player = plays(
@@ -77,7 +81,13 @@ def at_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_an_issue_that_is_labelled_becomes_a_pull_request_that_is_ready_for_review(at_once: World) -> None:
     pull = at_once.pull
-    assert (pull.title, pull.draft, pull.state, pull.base, pull.head) == ("Add sub", False, "open", "main", at_once.branch)
+    assert (pull.title, pull.draft, pull.state, pull.base, pull.head) == (
+        "Add sub",
+        False,
+        "open",
+        "main",
+        at_once.branch,
+    )
     assert "Closes #1" in words(pull.body).splitlines()
     assert "not a human approval" in pull.body
     assert "✔ met" in pull.body
@@ -277,8 +287,6 @@ def test_the_pull_request_was_a_draft_until_the_approval(in_two: World) -> None:
 # --- where GitHub allows less -----------------------------------------------------------------------
 
 
-
-
 @pytest.fixture
 def two_turns(tmp_path: Path) -> Iterator[World]:
     """Turn 1 gets feedback, turn 2 is approved."""
@@ -311,7 +319,9 @@ def test_where_drafts_are_refused_the_pull_request_waits_for_the_approval_and_th
     two_turns.repo.drafts_supported = False
     step = two_turns.label()
     assert step.outputs["result"] == "approved"
-    asked = [(request.body["draft"], request.status) for request in two_turns.hub.journal if "draft" in (request.body or {})]
+    asked = [
+        (request.body["draft"], request.status) for request in two_turns.hub.journal if "draft" in (request.body or {})
+    ]
     assert asked == [(True, 422), (False, 201)]
     shown = [request.body["body"] for request in two_turns.hub.journal if request.method == "PATCH" and request.body]
     assert any("no draft pull request" in body and "opened on approval" in body for body in shown)

@@ -10,7 +10,6 @@ import pytest
 from simulators.github import Event
 from simulators.model import Answer, Refuse, Say, Usage
 from tests.support.world import (
-    BOT,
     BROKEN,
     SUB,
     World,
@@ -297,7 +296,9 @@ def test_an_answer_that_is_no_verdict_is_judged_anew_without_costing_a_turn(tmp_
 
 def test_a_second_answer_that_is_no_verdict_ends_the_run_and_says_why(tmp_path: Path) -> None:
     beside = plays(verdict("approve", unmet()))
-    with world(tmp_path, player=[builds()], coach=[beside, plays(verdict("approve", met(1, evidence("run", "R1"))))]) as it:
+    with world(
+        tmp_path, player=[builds()], coach=[beside, plays(verdict("approve", met(1, evidence("run", "R1"))))]
+    ) as it:
         step = it.label()
         it.check()
         assert (step.exit_code, step.outputs["result"], step.outputs["reason"]) == (1, "failed", "coach_error")

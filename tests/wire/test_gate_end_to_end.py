@@ -26,7 +26,6 @@ from tests.support.world import (
     posted_json,
     read,
     report,
-    resolved,
     run,
     verdict,
     words,
@@ -111,20 +110,22 @@ def test_the_next_turn_is_approved_once_the_rules_hold(overridden: World) -> Non
 
 # --- what a person set up ---------------------------------------------------------------------------
 
+SUITE = """\
+import os, pathlib, sys
+import calc
+
+NO = '<failure message="no"/>'
+results = {"old": NO, "add": "" if calc.add(1, 2) == 3 else NO}
+cases = "".join(f'<testcase classname="suite" name="{name}">{result}</testcase>' for name, result in results.items())
+pathlib.Path(os.environ["AUTOBUILD_JUNIT"]).write_text(f"<testsuite>{cases}</testsuite>")
+sys.exit(1)
+"""
+"""Its test ``old`` fails whatever anybody does."""
+
 
 @pytest.fixture(scope="module")
 def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A set-up command whose files the checks need; one test fails from the start, and JUnit says which."""
-    junit = (
-        "import os, pathlib, sys, calc\n"
-        "sub = hasattr(calc, 'sub') and calc.sub(3, 1) == 2\n"
-        "case = '<testcase classname=\"suite\" name=\"%s\">%s</testcase>'\n"
-        "ok, bad = '', '<failure message=\"no\"/>'\n"
-        "cases = [case % ('old', bad), case % ('add', ok if calc.add(1, 2) == 3 else bad), case % ('sub', ok if sub else ok)]\n"
-        "report = '<testsuite>' + ''.join(cases) + '</testsuite>'\n"
-        "pathlib.Path(os.environ['AUTOBUILD_JUNIT']).write_text(report)\n"
-        "sys.exit(1)\n"
-    )
     config = (
         "setup-command: mkdir -p deps && echo made > deps/tool && echo warm > $HOME/cache\n"
         "checks:\n"
@@ -145,7 +146,7 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     coach = plays(run("cat deps/tool"), verdict("approve", met(1, evidence("check", "tests"), evidence("run", "R1"))))
     with world(
         tmp_path_factory.mktemp("set_up"),
-        files={**CALC, "suite.py": junit},
+        files={**CALC, "suite.py": SUITE},
         config=config,
         player=[player],
         coach=[coach],
@@ -199,7 +200,9 @@ def test_without_a_check_and_without_isolation_by_name_both_are_said(tmp_path: P
         assert "This project has no check: nothing was measured." in it.asked("coach")[0].text
         assert "no check" in it.pull.body.lower()
         assert "no check" in it.reviews[0].partition("<details>")[0].lower()
-        assert "**`none`**: sessions and checks ran without isolation" in it.pull.body.partition("Look at this first")[2]
+        assert (
+            "**`none`**: sessions and checks ran without isolation" in it.pull.body.partition("Look at this first")[2]
+        )
 
 
 # --- source that nobody here wrote ------------------------------------------------------------------
@@ -218,7 +221,9 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download"]
         asked = [*pip, "--no-binary", ":all:", "--no-deps", "--dest", str(folder), PACKAGE]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        assert archive.exists(), f"the package index gave no {PACKAGE}; set {SDISTS} to a folder that has it:\n{done.stderr}"
+        assert archive.exists(), (
+            f"the package index gave no {PACKAGE}; set {SDISTS} to a folder that has it:\n{done.stderr}"
+        )
     with tarfile.open(archive) as opened:
         members = [member for member in opened if member.isfile()]
         contents = {member.name.partition("/")[2]: opened.extractfile(member) for member in members}

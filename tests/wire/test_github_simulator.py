@@ -1018,10 +1018,14 @@ class TestByItself:
             str(seed),
         ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout
-            started = json.loads(process.stdout.readline())
-            headers = {"Authorization": f"Bearer {started['tokens'][0]}"}
-            issue = requests.get(f"{started['api']}/repos/octo/calc/issues/1", headers=headers, timeout=5).json()
-            process.terminate()
-            assert process.wait(5) == 0
+            try:
+                assert process.stdout
+                started = json.loads(process.stdout.readline())
+                headers = {"Authorization": f"Bearer {started['tokens'][0]}"}
+                url = f"{started['api']}/repos/octo/calc/issues/1"
+                issue = requests.get(url, headers=headers, timeout=5).json()
+                process.terminate()
+                assert process.wait(5) == 0
+            finally:
+                process.kill()
         assert (issue["title"], issue["labels"][0]["name"]) == ("Add", "autobuild")
