@@ -61,7 +61,7 @@ def main(environ: Mapping[str, str] | None = None) -> int:
     job = Job(runner=runner, inputs=inputs, trace=trace, console=console, environ=environ)
     end = _guarded(job)
     console.end_group()
-    console.say(f"result: {end.result} ({end.reason})", "bold")
+    console.say(f"result: {end.result}" + (f" ({end.reason})" if end.reason.value != end.result.value else ""), "bold")
     if end.detail:
         console.say(end.detail)
     runner.set_outputs(job.outputs(end))
@@ -101,6 +101,7 @@ class Job:
         request = events.parse(self.runner.event_name, self.runner.event, label=label)
         if isinstance(request, events.Ignored):
             return Outcome(reason=Reason.IGNORED, detail=request.why)
+        self.console.say(f"{request.trigger.kind} by {request.sender.login} in {self.runner.repository}")
         if not self.inputs.github_token:
             raise AuthError("There is no token for GitHub.", "Give `github-token`, or leave its default alone.")
         spacing = float(self.environ.get("AUTOBUILD_WRITE_SPACING", "1.0"))

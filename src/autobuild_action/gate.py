@@ -169,6 +169,15 @@ _CATEGORY = {
 """The rules whose breach the gate turns into an issue of its own; the others repeat the verdict's issues."""
 
 
+_ASKED = {
+    "checks": "A required check does not pass:",
+    "refused-paths": "These paths are not taken from an agent, so leave them alone:",
+    "claims": "The report says more than was done. Run what you report, or leave it out:",
+    "diff": "There is nothing to approve:",
+}
+"""What the gate asks for where it adds an issue."""
+
+
 def _player_rules(attempt: Attempt, turn: Turn, verdict: Verdict, measured: Measured) -> Iterator[Rule]:
     yield _rule("checks", _check_faults(measured, attempt.baseline))
     change = turn.change
@@ -227,5 +236,5 @@ def _gate_issue(attempt: Attempt, turn: Turn, rule: Rule) -> Issue:
         id=f"G{attempt.number}.{turn.number}.{rule.name}",
         severity=Severity.MUST_FIX,
         category=_CATEGORY[rule.name],
-        description=f"The gate's rule `{rule.name}` is broken: {rule.detail}",
+        description=f"{_ASKED[rule.name]} {rule.detail}."[:2000],
     )

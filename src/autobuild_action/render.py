@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from autobuild_action.journal import Journal
-    from autobuild_action.model import Attempt, DiffStat, Ended, Task
+    from autobuild_action.model import Attempt, Ended, Task
 
 __all__ = [
     "InlineComment",
@@ -325,20 +325,16 @@ def _turn_status(journal: Journal, turn: Turn) -> tuple[str, str]:
     return "failure", f"{said}: feedback, {tables.counted(turn.issues)}"
 
 
-def commit_message(  # noqa: PLR0913,PLR0917  the facts that a commit states
-    task: Task, issue: int, attempt: int, turn: int, paths: Sequence[str], stat: DiffStat | None = None
-) -> str:
+def commit_message(attempt: Attempt, issue: int, turn: int, paths: Sequence[str]) -> str:
     """The message of a turn's commit: ours, but for the issue's title and the paths, both made plain."""
-    title = text.plain(task.title, 72)
+    title = text.plain(attempt.task.title, 72)
     shown = [f"  {text.plain(path, 100)}" for path in paths[:MOST_PATHS]]
     more = [f"  and {len(paths) - MOST_PATHS} more"] if len(paths) > MOST_PATHS else []
-    head = words.plural(stat.files if stat else len(paths), "file") + " changed"
-    lines = f", {stat.insertions} lines added, {stat.deletions} removed" if stat else ""
     parts = [
-        f"autobuild: turn {turn} of issue {issue}",
+        f"autobuild: {words.turn(attempt, turn).lower()} of issue {issue}",
         title,
-        "\n".join([f"{head}{lines}:", *shown, *more]),
-        f"Autobuild-Issue: {issue}\nAutobuild-Attempt: {attempt}\nAutobuild-Turn: {turn}\n",
+        "\n".join([f"{words.plural(len(paths), 'file')} changed:", *shown, *more]),
+        f"Autobuild-Issue: {issue}\nAutobuild-Attempt: {attempt.number}\nAutobuild-Turn: {turn}\n",
     ]
     return "\n\n".join(part for part in parts if part)
 

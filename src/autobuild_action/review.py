@@ -117,7 +117,7 @@ def _prose(attempt: Attempt, turn: Turn, place: Place, on_lines: list[Issue], in
 
 
 def _headline(attempt: Attempt, turn: Turn, verdict: Verdict) -> str:
-    of = f"turn {turn.number} of {attempt.started.limits.max_turns}"
+    of = f"{words.turn(attempt, turn.number)} of {attempt.started.limits.max_turns}".lower()
     overriding = tables.overriding(turn)
     if overriding:
         rules = "\n".join(tables.rule_line(rule) for rule in overriding)
@@ -222,7 +222,12 @@ def _measured(attempt: Attempt, turn: Turn) -> str:
     measured = attempt.measured(turn.commit) if turn.commit else None
     if measured is None:
         return ""
-    parts = ["#### Measured", tables.checks(measured, attempt.baseline), tables.audit(measured)]
+    parts = [
+        "#### Measured",
+        tables.checks(measured, attempt.baseline),
+        tables.audit(measured),
+        tables.ledger(turn),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 

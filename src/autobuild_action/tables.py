@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_REFS = 3
 """Pieces of evidence shown for a criterion."""
+LEAST_SHOWN = 0.01
+"""US dollars; less than a cent is said so."""
 MOST_ROWS = 40
 """Rows of any table; the journal has the rest."""
 
@@ -46,7 +48,8 @@ MOST_ROWS = 40
 def usd(*parts: Attempt | Turn) -> str:
     """What it cost, with ``about`` where a price was estimated. No dollar sign: GitHub reads two as math."""
     about = "about " if any(_estimated(part) for part in parts) else ""
-    return f"{about}{sum(part.cost_usd for part in parts):.2f} USD"
+    cost = sum(part.cost_usd for part in parts)
+    return f"{about}{'< 0.01' if 0 < cost < LEAST_SHOWN else f'{cost:.2f}'} USD"
 
 
 def _estimated(part: Attempt | Turn) -> bool:
@@ -62,7 +65,8 @@ def fill(sentence: str, attempt: Attempt, branch: str = "", issue: int = 0) -> s
     return sentence.format(
         branch=branch,
         issue=issue,
-        max_turns=limits.max_turns,
+        turns=words.plural(limits.max_turns, "turn"),
+        more_turns=words.plural(limits.max_turns, "more turn"),
         budget=f"{limits.budget_usd:.2f}",
         minutes=limits.run_seconds // 60,
     )
@@ -288,6 +292,17 @@ def audit(measured: Measured) -> str:
         for row in measured.audit[:MOST_ROWS]
     ]
     return text.table(("the Player's claim", "measured", ""), rows) + left_out(len(measured.audit))
+
+
+def ledger(turn: Turn) -> str:
+    """The commands that the Coach had run, so that a cited ``R1`` can be looked at."""
+    entries = turn.judgements[-1].ledger if turn.judgements else ()
+    rows = [
+        (entry.id, text.cell_code(entry.command, 200), "–" if entry.exit_code is None else str(entry.exit_code))
+        for entry in entries[:MOST_ROWS]
+    ]
+    head = ("run", "what the Coach tried", "exit code")
+    return text.table(head, rows) + left_out(len(entries)) if rows else ""
 
 
 def changed(measured: Measured) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from autobuild_action.model import (
     AuditResult,
@@ -15,6 +16,9 @@ from autobuild_action.model import (
     Reason,
     Severity,
 )
+
+if TYPE_CHECKING:
+    from autobuild_action.model import Attempt
 
 SETTING = (
     "Settings → Actions → General → Workflow permissions → Allow GitHub Actions to create and approve pull requests"
@@ -45,7 +49,7 @@ PHASE = {
 class Words:
     """What is said of a reason: a headline, its meaning, what to do next, and a short form (≤ 100).
 
-    ``next`` may name {branch}, {issue}, {max_turns}, {budget} and {minutes}.
+    ``meaning`` and ``next`` may name {branch}, {issue}, {turns}, {more_turns}, {budget} and {minutes}.
     """
 
     headline: str
@@ -54,10 +58,10 @@ class Words:
     short: str
 
 
-RETRY = "**Go on.** Comment `/autobuild retry`: it starts from the branch as it is, with {max_turns} more turns."
+RETRY = "**Go on.** Comment `/autobuild retry`: it starts from the branch as it is, with {more_turns}."
 GUIDE = (
     "**Guide it.** Comment `/autobuild retry` followed by what to do differently. "
-    "It starts from the branch as it is, with {max_turns} more turns."
+    "It starts from the branch as it is, with {more_turns}."
 )
 EDIT = (
     "**Change the task.** Edit the issue (criteria that can be tested help most), "
@@ -77,7 +81,7 @@ REASON: dict[Reason, Words] = {
     ),
     Reason.MAX_TURNS: Words(
         headline="Blocked: the turn limit is reached",
-        meaning="All {max_turns} turns of this attempt were played, and the work is not approved.",
+        meaning="The attempt's {turns} ended without an approval.",
         next=_USUAL,
         short="blocked: the turn limit is reached",
     ),
@@ -252,7 +256,7 @@ PREVIOUS = {
 }
 ISOLATION = {
     Level.CONTAINER: "`container`: sessions and checks ran in throw-away containers without network.",
-    Level.UID: "`uid`: sessions and checks ran under users of their own, in the action's container.",
+    Level.UID: "`uid`: sessions and checks ran under users of their own.",
     Level.NONE: "**`none`**: sessions and checks ran without isolation, with all rights of the run's user.",
 }
 RULE = {
@@ -270,6 +274,11 @@ RULE = {
 def plural(number: int, one: str, many: str = "") -> str:
     """``1 turn``, ``2 turns``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def turn(attempt: Attempt, number: int) -> str:
+    """``Turn 2``, and from the second attempt on ``Attempt 2, turn 1``."""
+    return f"Turn {number}" if attempt.number == 1 else f"Attempt {attempt.number}, turn {number}"
 
 
 def phase(name: str) -> str:

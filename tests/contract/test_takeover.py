@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import socket
 import subprocess
@@ -12,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
@@ -24,8 +22,10 @@ from tests.support.repos import (
     AUTHOR,
     EXECUTABLE,
     LINK,
+    ROOT,
     SUBMODULE,
     Content,
+    as_nobody,
     bare,
     commit,
     deep,
@@ -37,7 +37,6 @@ from tests.support.repos import (
     write,
 )
 
-ROOT = os.geteuid() == 0
 MIB = 2**20
 BASE: Mapping[str, Content] = {
     ".github/workflows/ci.yml": "on: push\n",
@@ -643,33 +642,6 @@ def test_what_others_may_not_read_is_refused_by_name() -> None:
 def _unreadable_in(folder: Path) -> Result:
     workspace = Workspace(bare(folder / "git"), folder / "trees", AUTHOR)
     return unreadable(workspace, commit(workspace.git, BASE))
-
-
-def as_nobody(folder: Path, call: Callable[[], Result]) -> Result:
-    """What ``call`` answers in a child process without root's rights."""
-    if not ROOT:
-        return call()
-    os.chown(folder, 65534, 65534)
-    read, wrote = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            answer: Any = call()
-        except BaseException as exc:  # noqa: BLE001  the parent raises it
-            answer = exc
-        with os.fdopen(wrote, "wb") as pipe:
-            pickle.dump(answer, pipe)
-        os._exit(0)
-    os.close(wrote)
-    with os.fdopen(read, "rb") as pipe:
-        answer = pickle.load(pipe)  # noqa: S301  our own child wrote it
-    os.waitpid(child, 0)
-    if isinstance(answer, BaseException):
-        raise answer
-    return cast("Result", answer)
 
 
 def test_git_objects_never_come_from_outside(workspace: Workspace, base: str) -> None:

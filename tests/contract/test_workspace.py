@@ -1,10 +1,10 @@
-"""The trees of a run: exact at every hand-over, kept between sessions, and with a template that never gets in the way."""
+"""The trees of a run: exact at every hand-over, kept between sessions, with a template that is never in the way."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.support.repos import (
     EXECUTABLE,
     LINK,
     SUBMODULE,
+    Content,
     bare,
     commit,
     entries,
@@ -27,13 +28,21 @@ from tests.support.repos import (
     write,
 )
 
-FILES = {
+FILES: Mapping[str, Content] = {
     ".gitignore": "/env/\n",
     "README.md": "# One\n",
     "src/app.py": "print(1)\n",
     "run": (EXECUTABLE, b"#!/bin/sh\n"),
     "link": (LINK, b"src/app.py"),
 }
+
+
+def removed(*names: str) -> Callable[[Path], None]:
+    def change(tree: Path) -> None:
+        for name in names:
+            (tree / name).unlink()
+
+    return change
 
 
 @pytest.fixture
@@ -63,14 +72,6 @@ class TestTrees:
             "link": ("l", 0o777, b"src/app.py"),
         }
 
-    def test_a_strange_umask_changes_nothing(self, workspace: Workspace, base: str) -> None:
-        before = os.umask(0o077)
-        try:
-            modes = {path: mode for path, (kind, mode, _) in walk(workspace.prepare(PLAYER, base, keep)).items()}
-        finally:
-            os.umask(before)
-        assert (modes["src"], modes["run"] & 0o700, modes["README.md"] & 0o600) == (0o755, 0o700, 0o600)
-
     def test_it_is_brought_to_any_other_commit(self, workspace: Workspace, git: Git, base: str) -> None:
         other = commit(git, {"src": "a file now\n", "README.md/x": "a folder now\n", "new/deep/f": "1\n"})
         for each in (base, other, base, other):
@@ -88,7 +89,7 @@ class TestTrees:
         assert walk(workspace.prepare(SCRATCH, base, keep)) == fresh
 
     def test_a_file_forged_at_once_after_the_hand_over_is_brought_back(self, workspace: Workspace, base: str) -> None:
-        """git compares whole seconds: of the same size and with the old time of modification it looks untouched."""
+        """Git compares whole seconds: of the same size and with the old time of modification it looks untouched."""
         tree = workspace.prepare(SCRATCH, base, keep)
         for content in ("print(2)\n", "print(3)\n"):
             file = tree / "src/app.py"
@@ -201,7 +202,7 @@ class TestTemplate:
 
     @pytest.mark.usefixtures("template")
     def test_a_file_that_a_commit_deleted_does_not_come_back(self, workspace: Workspace, git: Git, base: str) -> None:
-        taken = played(workspace, base, lambda tree: [(tree / name).unlink() for name in ("README.md", "src/app.py")])
+        taken = played(workspace, base, removed("README.md", "src/app.py"))
         head = git.commit(taken.tree, [base], "Turn 1", AUTHOR)
         tree = workspace.prepare(SCRATCH, head, keep)
         assert not (tree / "README.md").exists()
@@ -212,7 +213,7 @@ class TestTemplate:
     def test_a_file_deleted_in_one_turn_and_made_anew_in_the_next_is_committed(
         self, workspace: Workspace, git: Git, base: str
     ) -> None:
-        gone = git.commit(played(workspace, base, lambda tree: (tree / "README.md").unlink()).tree, [base], "1", AUTHOR)
+        gone = git.commit(played(workspace, base, removed("README.md")).tree, [base], "1", AUTHOR)
         tree = workspace.prepare(PLAYER, gone, keep)
         write(tree, "README.md", "# One\n")
         assert workspace.take(base).tree == git.tree(base)
@@ -237,7 +238,7 @@ class TestTemplate:
         write(tree, "generated/config.json", '{"a": 1}\n')
         write(tree, "package-lock.json", "{}\n")  # touched, and as it was
         taken = workspace.take(base)
-        assert files_of(workspace.git, taken.tree) == entries(FILES | {"generated/config.json": '{"a": 1}\n'})
+        assert files_of(workspace.git, taken.tree) == entries({**FILES, "generated/config.json": '{"a": 1}\n'})
 
     @pytest.mark.parametrize(
         "files",
@@ -251,7 +252,7 @@ class TestTemplate:
         ids=["file over folder", "link over folder", "folder over file", "file over ignored folder", "link inside"],
     )
     def test_where_kinds_differ_the_commit_wins(
-        self, workspace: Workspace, git: Git, base: str, template: Path, files: dict[str, str | tuple[str, bytes]]
+        self, workspace: Workspace, git: Git, base: str, template: Path, files: Mapping[str, Content]
     ) -> None:
         before = walk(template)
         head = commit(git, {**FILES, **files}, base)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 from autobuild_action.adapters.git import Author, Git, Remote
 from autobuild_action.adapters.workspace import PLAYER, Workspace
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from autobuild_action.adapters.takeover import Taken
 
+T = TypeVar("T")
+ROOT = os.geteuid() == 0
+NOBODY = 65534
 AUTHOR = Author(name="autobuild", email="autobuild@example.org")
 EXECUTABLE, LINK, SUBMODULE = "100755", "120000", "160000"
 Content = bytes | str | tuple[str, bytes]
@@ -115,3 +119,34 @@ def played(workspace: Workspace, base: str, change: Callable[[Path], object]) ->
     """A Player's session that makes this change, and its tree taken over."""
     change(workspace.prepare(PLAYER, base, keep))
     return workspace.take(base)
+
+
+def as_nobody(folder: Path, call: Callable[[], T]) -> T:
+    """What ``call`` answers in a child process without root's rights, which may write in ``folder``."""
+    if not ROOT:
+        return call()
+    os.chown(folder, NOBODY, NOBODY)
+    read, wrote = os.pipe()
+    child = os.fork()
+    if not child:
+        _answer_as_nobody(call, wrote)
+    os.close(wrote)
+    with os.fdopen(read, "rb") as pipe:
+        answer = pickle.load(pipe)  # noqa: S301  our own child wrote it
+    os.waitpid(child, 0)
+    if isinstance(answer, BaseException):
+        raise answer
+    return cast("T", answer)
+
+
+def _answer_as_nobody(call: Callable[[], object], wrote: int) -> NoReturn:
+    try:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        answer = call()
+    except BaseException as exc:  # noqa: BLE001  the parent raises it
+        answer = exc
+    with os.fdopen(wrote, "wb") as pipe:
+        pickle.dump(answer, pipe)
+    os._exit(0)

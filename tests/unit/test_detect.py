@@ -11,11 +11,6 @@ UNITTEST = "python3 -m unittest discover"
 NPM_DEFAULT = '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'
 
 
-def command(**files: str) -> str | None:
-    """The check of a project with these files (``__`` stands for ``/``, ``_DOT_`` for a point)."""
-    return found({name.replace("__", "/").replace("_DOT_", "."): text for name, text in files.items()})
-
-
 def found(files: dict[str, str]) -> str | None:
     check = detect(list(files), files.__getitem__)
     if check is None:
@@ -103,14 +98,14 @@ def test_other_build_files_have_their_usual_check_at_the_root_only(name: str, ex
 
 
 def test_make_has_one_where_there_is_such_a_target() -> None:
-    assert command(Makefile="all:\n\techo\n\ntest: all\n\t./run\n") == "make test"
-    assert command(Makefile="all:\n\techo test: x\n\ntests:\n") is None
-    assert command(Makefile=".PHONY: test\n") is None
+    assert found({"Makefile": "all:\n\techo\n\ntest: all\n\t./run\n"}) == "make test"
+    assert found({"Makefile": "all:\n\techo test: x\n\ntests:\n"}) is None
+    assert found({"Makefile": ".PHONY: test\n"}) is None
 
 
 def test_nothing_that_is_known_has_none() -> None:
     assert found({}) is None
-    assert command(README_DOT_md="make test") is None
+    assert found({"README.md": "make test"}) is None
 
 
 def test_the_language_of_the_tests_goes_before_the_others() -> None:
@@ -127,8 +122,3 @@ def test_the_language_of_the_tests_goes_before_the_others() -> None:
     assert found(everything) == "go test ./..."
     del everything["go.mod"]
     assert found(everything) == "make test"
-
-
-def test_a_report_is_asked_for_in_the_words_that_the_evidence_knows() -> None:
-    assert "$AUTOBUILD_JUNIT" in PYTEST
-    assert "AUTOBUILD_JUNIT" not in UNITTEST

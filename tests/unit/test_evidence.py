@@ -21,7 +21,7 @@ CONFIRMED, CONTRADICTED, UNPROVED = AuditResult.CONFIRMED, AuditResult.CONTRADIC
 PLAIN = Check(name="tests", command="make test")
 WITH_JUNIT = Check(name="tests", command='pytest --junitxml="$AUTOBUILD_JUNIT"')
 GREEN = b'<testsuite><testcase classname="a.T" name="one"/><testcase classname="a.T" name="two"/></testsuite>'
-RED = b'<testsuite><testcase classname="a.T" name="one"/><testcase classname="a.T" name="two"><failure/></testcase></testsuite>'
+RED = GREEN.replace(b'name="two"/>', b'name="two"><failure/></testcase>')
 NOTHING = b'<testsuite tests="0"/>'
 SKIPPED = b'<testsuite><testcase name="one"><skipped/></testcase></testsuite>'
 
@@ -88,7 +88,7 @@ def test_only_what_can_never_run_here_is_unusable(end: Ended, xml: bytes | None,
 PYTEST = b"""<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1"
 failures="1" skipped="1" tests="4" time="0.1" timestamp="2026-03-01T12:00:00" hostname="x">
 <testcase classname="tests.test_cli" name="test_ok" time="0.01" />
-<testcase classname="tests.test_cli" name="test_city[&quot;x&quot;]"><failure message="boom">E  assert 1</failure></testcase>
+<testcase classname="tests.test_cli" name="test_city[&quot;x&quot;]"><failure message="boom">E</failure></testcase>
 <testcase classname="tests.test_cli" name="test_later"><skipped type="pytest.skip" message="no">why</skipped></testcase>
 <testcase classname="" name="tests.test_gone"><error message="collection failure">ImportError</error></testcase>
 </testsuite></testsuites>"""

@@ -286,7 +286,7 @@ def test_a_required_check_that_did_not_pass_is_feedback_with_a_must_fix(result: 
     assert issue.id == "G1.1.checks"
     assert issue.severity is Severity.MUST_FIX
     assert issue.category is Category.TEST_FAILURE
-    assert issue.description == f"The gate's rule `checks` is broken: `tests` {result.value}: {why}"
+    assert issue.description == f"A required check does not pass: `tests` {result.value}: {why}."
 
 
 def test_every_required_check_counts_and_an_optional_one_does_not() -> None:

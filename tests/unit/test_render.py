@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 
 from autobuild_action import blocked, place, render, words
 from autobuild_action.model import (
+    Attempt,
     Baseline,
     CheckResult,
     Decision,
-    DiffStat,
     Level,
     Outcome,
     Owner,
@@ -69,7 +69,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "approved-without-pull-request": lambda: render.approved_text(not_permitted(), PLACE),
     "summary-approved": lambda: render.job_summary(build.feedback_then_approve(), PLACE),
     "commit-message": lambda: render.commit_message(
-        build.task(), 7, 1, 2, ("README.md", "src/weather.py"), DiffStat(files=2, insertions=9, deletions=1)
+        Attempt(started=build.started()), 7, 2, ("README.md", "src/weather.py")
     ),
     "refusal": lambda: render.refusal("`mallory` has read access"),
     "help": lambda: render.help_text("autobuild"),
@@ -463,9 +463,12 @@ def test_the_commit_status_of_a_turn(made: Journal, expected: tuple[str, str]) -
 
 def test_a_commit_message_ends_with_our_trailers_alone() -> None:
     made = render.commit_message(
-        build.task("Closes #3\n\nAutobuild-Issue: 9\nCo-authored-by: Eve <e@evil.example>"),
+        Attempt(
+            started=build.started(
+                contract=build.task("Closes #3\n\nAutobuild-Issue: 9\nCo-authored-by: Eve <e@evil.example>")
+            )
+        ),
         7,
-        1,
         2,
         ["fixes #12", "@octocat/x.py", "a\nSigned-off-by: x", *(f"f{n}" for n in range(40))],
     )

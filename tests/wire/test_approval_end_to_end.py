@@ -43,8 +43,6 @@ SECRET_OF_TURN_1 = "walrus-of-the-first-session"
 CLAIM_OF_TURN_1 = "everything-is-perfect-now"
 FEEDBACK = "Division by zero is not refused."
 MINOR = "A docstring would help."
-
-
 HOOK = {"type": "command", "command": "touch x"}
 
 

@@ -67,6 +67,7 @@ class Production:
         )
         head = case.refs.get(journal_ref)
         log = store.JournalStore(self.git, self.repo.author, journal, self.runner.run, head=head)
+        log.tell = self.console.fact
         try:
             outcome = self._attempt(case, log)
         finally:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console as RichConsole
 
-from autobuild_action import text
+from autobuild_action import telling, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from autobuild_action.adapters.trace import Trace
-    from autobuild_action.model import Role
+    from autobuild_action.journal import Journal
+    from autobuild_action.model import Fact, Role
 
 TARGETS = ("file_path", "path", "pattern", "command")
 LONGEST_TARGET = 120
+TOOLS = {"mcp__autobuild__run": "run", "StructuredOutput": "gives its answer"}
 COLOURS = {"player": "cyan", "coach": "magenta"}
 
 
@@ -57,14 +59,26 @@ class Console:
             self._rich.print("::endgroup::")
         self._group = ""
 
-    def session(self, role: Role, turn: int, event: str, data: Mapping[str, Any]) -> None:
+    def fact(self, journal: Journal, fact: Fact) -> None:
+        """What a step led to."""
+        told = telling.line(journal, fact)
+        if told:
+            self.say(told)
+
+    def session(self, role: Role, turn: str, event: str, data: Mapping[str, Any]) -> None:
         """What a session does: tool and target; implements ``Witness``."""
         self._trace.event(f"{role}.{event}", {"turn": turn, **data})
-        self.group(f"Turn {turn}")
+        self.group(turn)
         if event == "tool":
-            self.say(f"{role} · {data['name']} {_target(data['input'])}".rstrip(), COLOURS[role])
+            self.say(f"{role} · {_tool(data['name'])} {_target(data['input'])}".rstrip(), COLOURS[role])
+        elif event == "run":
+            self.say(f"{role} · {data['answer']}", COLOURS[role])
         elif event == "text" and self._verbose:
             self.say(f"{role} · {data['text']}", "dim")
+
+
+def _tool(name: str) -> str:
+    return TOOLS.get(name, name)
 
 
 def _target(given: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autobuild_action import prompting
+from autobuild_action import prompting, words
 from autobuild_action.adapters import claude
 from autobuild_action.adapters.broker import BrokerLostError
 from autobuild_action.adapters.workspace import COACH, PLAYER, SCRATCH
@@ -39,7 +39,7 @@ LEDGER_TEXT = 4000
 class Witness(Protocol):
     """Who hears what a session does: the console and the trace."""
 
-    def session(self, role: Role, turn: int, event: str, data: Mapping[str, Any]) -> None:
+    def session(self, role: Role, turn: str, event: str, data: Mapping[str, Any]) -> None:
         """One event of a session."""
 
 
@@ -76,6 +76,7 @@ class Stage:
         """Play one session and end everything of it; answers how it went and what it said."""
         limits = journal.attempt.started.limits
         player = part.role is Role.PLAYER
+        title = words.turn(journal.attempt, part.turn)
         nonce = self.broker.open(part.budget_usd)
         seconds = min(limits.session_seconds, max(1.0, self.seconds_left() - RESERVE_SECONDS))
         spec = Spec(
@@ -104,7 +105,7 @@ class Stage:
             run=part.run,
         )
         try:
-            answer = claude.play(call, lambda event, data: self.witness.session(part.role, part.turn, event, data))
+            answer = claude.play(call, lambda event, data: self.witness.session(part.role, title, event, data))
         finally:
             self.sandbox.end(part.session)
             used = self._close(nonce)
@@ -197,7 +198,13 @@ class ModelCoach:
         session = f"coach-{attempt.number}-{step.turn}-{uuid.uuid4().hex[:8]}"
         own = stage.sandbox.own
         work = stage.workspace.prepare(COACH, step.commit, lambda tree: own(session, tree, writable=False))
-        desk = _Desk(stage, step.commit, session)
+        title = words.turn(attempt, step.turn)
+        desk = _Desk(
+            stage,
+            step.commit,
+            session,
+            lambda answer: stage.witness.session(Role.COACH, title, "run", {"answer": answer}),
+        )
         part = Part(
             role=Role.COACH,
             turn=step.turn,
@@ -266,8 +273,9 @@ class ModelCoach:
 class _Desk:
     """The Coach's tool ``run``: each command in one throw-away copy of the commit, each on the ledger."""
 
-    def __init__(self, stage: Stage, commit: str, session: str) -> None:
+    def __init__(self, stage: Stage, commit: str, session: str, say: Callable[[str], None]) -> None:
         self.ledger: list[LedgerEntry] = []
+        self._say = say
         self._stage = stage
         self._commit = commit
         self._session = session.replace("coach", "run")
@@ -300,7 +308,9 @@ class _Desk:
         )
         self.ledger.append(entry)
         code = f"exit {ended.exit_code}" if ended.exit_code is not None else f"no exit code ({ended.ended_by})"
-        return f"{entry.id} {code}, {ended.seconds:.1f} s\n{ended.output}"
+        answer = f"{entry.id} {code}, {ended.seconds:.1f} s"
+        self._say(answer)
+        return f"{answer}\n{ended.output}"
 
     def close(self) -> None:
         """Leave nothing of it alive."""

@@ -26,7 +26,7 @@ cat /etc/shadow >/dev/null 2>&1 && echo "/etc/shadow can be read"
 env | grep -Eq '^(GITHUB_TOKEN|INPUT_|ACTIONS_|ANTHROPIC_|CLAUDE_CODE_OAUTH)' && echo "a secret's variable is set"
 grep -q '^NoNewPrivs:[[:space:]]*1' /proc/self/status || echo "new privileges can be had"
 grep -q '^CapBnd:[[:space:]]*0*$' /proc/self/status || echo "capabilities are left"
-touch /etc/autobuild-probe 2>/dev/null && echo "a file outside the work folder can be written"
+touch /etc/autobuild-probe 2>/dev/null && rm -f /etc/autobuild-probe && echo "files outside of its own can be written"
 echo over
 """
 

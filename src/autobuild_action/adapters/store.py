@@ -44,11 +44,13 @@ class JournalStore:
         self._run = run
         self._head = head
         self._pushed = journal
+        self.tell: Callable[[Journal, Fact], None] = lambda _journal, _fact: None
+        """Hears of every fact that has become one."""
 
     def add(self, *facts: Fact) -> None:
         """Append and push; a ``Committed`` among the facts takes its branch along, both or neither."""
         before = self.journal
-        self.note(*facts)
+        self._append(facts)
         if self.journal == self._pushed:
             return
         try:
@@ -56,6 +58,17 @@ class JournalStore:
         except BaseException:
             self.journal = before  # what is not on the remote did not happen
             raise
+        for fact in facts:
+            self.tell(self.journal, fact)
+
+    def note(self, *facts: Fact) -> None:
+        """Append facts that go with the next push."""
+        self._append(facts)
+        for fact in facts:
+            self.tell(self.journal, fact)
+
+    def _append(self, facts: Sequence[Fact]) -> None:
+        self.journal = self.journal.append(facts, run=self._run, at=datetime.now(UTC).replace(microsecond=0))
 
     def _push(self, facts: Sequence[Fact]) -> None:
         tree = self._git.file_tree(FILE, journals.dumps(self.journal).encode())
@@ -66,10 +79,6 @@ class JournalStore:
         self._git.push(Update(commit=made, ref=refs(self.journal.issue)[0]), *branch)
         self._head = made
         self._pushed = self.journal
-
-    def note(self, *facts: Fact) -> None:
-        """Append facts that go with the next push."""
-        self.journal = self.journal.append(facts, run=self._run, at=datetime.now(UTC).replace(microsecond=0))
 
 
 def read(git: Git, commit: str) -> Journal:

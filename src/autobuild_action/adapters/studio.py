@@ -40,6 +40,7 @@ NOTES = ("CLAUDE.md", "AGENTS.md")
 NO_CHECK = "none"
 SETUP_SECONDS = 1800
 TEMPLATE = "template"
+SELF_TESTED = {True: "self-test passed", False: "nothing is kept apart, as asked for"}
 FOREIGN = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
 
@@ -86,7 +87,7 @@ class Studio:
             self.console.group("Preflight")
             sandbox = HostSandbox(folder / "box", self.level)
             self_test(sandbox, self.git.folder, folder / "probe" / "work")
-            self.console.say(f"isolation level `{sandbox.level}`: self-test passed")
+            self.console.say(f"isolation level `{sandbox.level}`: {SELF_TESTED[sandbox.level is not Level.NONE]}")
             if not self.git.has(attempt.started.start_commit):
                 self.git.fetch(attempt.started.start_commit, depth=1)
             workspace = Workspace(self.git, folder / "trees", self.author)
@@ -215,8 +216,7 @@ class Studio:
         return [(name, content.decode(errors="replace")) for name, content in found if content]
 
     def _message(self, journal: Journal, turn: int, taken: Taken) -> str:
-        attempt = journal.attempt
-        return render.commit_message(attempt.task, journal.issue, attempt.number, turn, taken.paths, None)
+        return render.commit_message(journal.attempt, journal.issue, turn, taken.paths)
 
 
 def _reachable_cli(folder: Path) -> Path:
