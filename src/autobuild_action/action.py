@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autobuild_action import answers, config, effects, events, prompting, render
+from autobuild_action.adapters import claude
 from autobuild_action.adapters.attempt import Production
 from autobuild_action.adapters.console import Console
 from autobuild_action.adapters.git import Git, Remote
 from autobuild_action.adapters.github import GithubForge, Repo
-from autobuild_action.adapters.intake import Intake
+from autobuild_action.adapters.intake import DEFAULT_LABEL, Intake
 from autobuild_action.adapters.runner import read_runner
 from autobuild_action.adapters.trace import Trace
 from autobuild_action.errors import (
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from autobuild_action.journal import Journal
 
 REFUSED = "confused"
-NO_MORE = "already handled: an earlier run took this comment up"
 
 
 def main(environ: Mapping[str, str] | None = None) -> int:
@@ -97,7 +97,7 @@ class Job:
 
     def run(self) -> Outcome:
         """Read the event, and do what it asks for if its sender may ask."""
-        label = self.inputs.values.get("label", "autobuild")
+        label = self.inputs.values.get("label", DEFAULT_LABEL)
         request = events.parse(self.runner.event_name, self.runner.event, label=label)
         if isinstance(request, events.Ignored):
             return Outcome(reason=Reason.IGNORED, detail=request.why)
@@ -141,6 +141,8 @@ class Job:
     # --- an attempt
 
     def _build(self, request: Build | Retry) -> Outcome:
+        if not self.inputs.dry_run:
+            claude.warm_up()
         git = self._git()
         intake = Intake(repo=self.repo, git=git, place=self.place, inputs=self.inputs, run=self.runner.run)
         issue = intake.issue_of(request)
@@ -154,7 +156,7 @@ class Job:
         if isinstance(answer, Answer):
             if answer.text:
                 self._say(issue, request, "answer", answer.text)
-            return Outcome(reason=Reason.IGNORED, detail="nothing to do: see the comment" if answer.text else NO_MORE)
+            return Outcome(reason=Reason.IGNORED, detail=answer.why)
         if isinstance(case, Answer):
             raise TypeError(case)
         self.fail_on_blocked = case.settings.fail_on_blocked

@@ -7,16 +7,17 @@ label, a status) may be set again without harm; its version only saves requests 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from autobuild_action.model import Done, PullRequestMode, Reason, Result
+from autobuild_action.model import Done, Intent, PullRequestMode, Reason, Result, RunId
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from autobuild_action.journal import Journal
-    from autobuild_action.model import Attempt, Turn
+    from autobuild_action.model import Attempt, Fact, Turn
 
 
 class Creation(StrEnum):
@@ -92,6 +93,15 @@ def due(journal: Journal, shown: Collection[str]) -> Iterator[Effect]:
         made = journal.done(effect.key) if isinstance(effect, Create) else effect.version in shown
         if not made:
             yield effect
+
+
+def announced(journal: Journal, facts: Sequence[Fact]) -> tuple[Intent, ...]:
+    """The intents of what these facts make due, so that they go with the same push."""
+    last = journal.entries[-1] if journal.entries else None
+    run, at = (last.run, last.at) if last else (RunId(id="", attempt=0, url=""), datetime.now(UTC))
+    after = journal.append(facts, run=run, at=at)
+    creations = (effect for effect in due(after, ()) if isinstance(effect, Create))
+    return tuple(Intent(key=effect.key) for effect in creations if not after.intended(effect.key))
 
 
 def number(journal: Journal) -> int | None:

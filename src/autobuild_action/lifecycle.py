@@ -35,9 +35,10 @@ class GoOn:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Nothing to do but to say so."""
+    """Nothing to do but to say so: ``text`` on the issue, empty for silence, and ``why`` in the log."""
 
     text: str
+    why: str = "nothing to do: see the comment"
 
 
 def admit(journal: Journal | None, *, place: Place, pull: PullState, retry: bool, news: bool) -> Start | GoOn | Answer:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autobuild_action.decide import decide
+from autobuild_action.effects import announced
 from autobuild_action.model import Implement, Judge, Measure, Outcome, Weigh
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def play(run: Run) -> Outcome:
                 facts = run.checker.weigh(journal, step)  # the gate
             case Outcome() as outcome:
                 return outcome
-        run.log.add(*facts)
+        run.log.add(*facts, *announced(journal, facts))

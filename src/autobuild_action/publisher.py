@@ -52,12 +52,18 @@ class Publisher:
         *,
         lines: Callable[[str, str], Mapping[str, Sequence[range]]],
         warn: Callable[[str], None],
+        inherited: Journal | None = None,
     ) -> None:
-        """``lines(base, head)`` gives the lines that GitHub lets comments be on; ``warn`` hears what was left out."""
+        """``lines(base, head)`` gives the lines that comments may be on; ``warn`` hears what was left out.
+
+        ``inherited`` is the journal as this run found it: only its intents can have been tried by another one.
+        Without it every intent counts as tried.
+        """
         self._forge = forge
         self._place = place
         self._lines = lines
         self._warn = warn
+        self._inherited = inherited
         self._shown: set[str] = set()
 
     def show(self, log: Log) -> None:
@@ -72,7 +78,7 @@ class Publisher:
     # --- creations
 
     def _create_once(self, effect: Create, log: Log) -> None:
-        found = self._find(effect, log.journal) if _may_exist(effect, log.journal) else None
+        found = self._find(effect, log.journal) if self._may_exist(effect, log.journal) else None
         if not log.journal.intended(effect.key):
             log.add(Intent(key=effect.key))
         try:
@@ -82,6 +88,13 @@ class Publisher:
         else:
             log.note(Done(key=effect.key, github_id=posted.id, url=posted.url))
             self._shown |= _shown_by(effect, log.journal)
+
+    def _may_exist(self, effect: Create, journal: Journal) -> bool:
+        """True once an earlier run may have tried; of pull requests there is one, so that any attempt's counts."""
+        before = self._inherited or journal
+        if effect.what is Creation.PULL_REQUEST:
+            return any(isinstance(fact, Intent) and fact.key.endswith(f"/{effect.what}") for fact in before.facts)
+        return before.intended(effect.key)
 
     def _create_surely(self, effect: Create, journal: Journal) -> Posted:
         """Create it; after an answer that leaves it open, look first and only then write again."""
@@ -219,13 +232,6 @@ class Publisher:
         pull_request = number(journal)
         url = self._place.pull(pull_request) if pull_request else self._place.issue(journal.issue)
         self._forge.set_status(commit, state=state, description=description, url=url)
-
-
-def _may_exist(effect: Create, journal: Journal) -> bool:
-    """True once this may have been tried; of pull requests there is one, so that any attempt's counts."""
-    if effect.what is Creation.PULL_REQUEST:
-        return any(isinstance(fact, Intent) and fact.key.endswith(f"/{effect.what}") for fact in journal.facts)
-    return journal.intended(effect.key)
 
 
 def phase(journal: Journal) -> Phase:

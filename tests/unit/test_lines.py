@@ -36,6 +36,17 @@ index 0000000..3333333
 +y
 """
 
+RENAMED = """diff --git a/old.py b/new.py
+similarity index 90%
+rename from old.py
+rename to new.py
+--- a/old.py
++++ b/new.py
+@@ -1 +1 @@
+-a
++b
+"""
+
 
 def changed(header: str, *body: str) -> str:
     return "\n".join(["diff --git a/x b/x", header, *body, ""])
@@ -58,15 +69,7 @@ def test_each_hunk_is_a_range_of_lines_of_the_new_file() -> None:
         ),
         (changed("index 1..2 100644", "Binary files a/x and b/x differ"), {"x": ()}),
         (changed("new file mode 100644\nindex 0..1"), {"x": ()}),
-        (
-            changed(
-                "similarity index 90%\nrename from x\nrename to new.py\n--- a/x\n+++ b/new.py",
-                "@@ -1 +1 @@",
-                "-a",
-                "+b",
-            ),
-            {"new.py": (range(1, 2),)},
-        ),
+        (RENAMED, {"new.py": (range(1, 2),)}),
         (changed("--- a/x\n+++ b/x", "@@ -1,9 +1,9 @@", " a"), {}),
         (changed("--- a/x\n+++ b/x", "@@ -1 +1 @@", "-a", "+b", "+c"), {"x": (range(1, 2),)}),
     ],

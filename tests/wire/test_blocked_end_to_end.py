@@ -175,13 +175,16 @@ def test_what_only_a_person_can_decide_stops_the_work(
     tmp_path: Path, category: str, reason: str, label: str, headline: str
 ) -> None:
     question = must_fix("Which of the two is meant?", category=category)
-    with world(tmp_path, player=[builds()], coach=[objects(question)]) as it:
+    coach = plays(verdict("feedback", unmet(1), unmet(2), issues=[question]))
+    with world(tmp_path, body="Make it subtract.\n\n- and add", player=[builds()], coach=[coach]) as it:
         step = it.label()
         it.check()
         assert (step.exit_code, step.outputs["result"], step.outputs["reason"]) == (0, "blocked", reason)
         assert it.labels == ["autobuild", label]
         assert it.said[1].startswith(f"### {headline}\n")
         assert "Which of the two is meant?" in it.said[1]
+        assert "Criteria still open: 2 of 2" in it.said[1], "an issue without a checklist is numbered by us"
+        assert "AC-1: Make it subtract.\nAC-2: and add" in it.asked("player")[0].system_text
         assert it.status()[0] == "failure"
         assert it.pull.draft is True
 

@@ -127,7 +127,7 @@ sys.exit(1)
 def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A set-up command whose files the checks need; one test fails from the start, and JUnit says which."""
     config = (
-        "setup-command: mkdir -p deps && echo made > deps/tool && echo warm > $HOME/cache\n"
+        "setup-command: mkdir deps node_modules; echo made | tee deps/tool node_modules/lib; echo warm > $HOME/cache\n"
         "checks:\n"
         "  - name: tests\n"
         '    command: test -f deps/tool && python3 suite.py "$AUTOBUILD_JUNIT"\n'
@@ -138,12 +138,15 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "    required: false\n"
     )
     player = plays(
-        bash("cat deps/tool $HOME/cache; echo more > deps/tool; git status --short"),
+        bash("cat deps/tool node_modules/lib $HOME/cache; echo forged > node_modules/lib"),
         read("calc.py"),
         write("calc.py", SUB),
         report(),
     )
-    coach = plays(run("cat deps/tool"), verdict("approve", met(1, evidence("check", "tests"), evidence("run", "R1"))))
+    coach = plays(
+        run("cat deps/tool node_modules/lib"),
+        verdict("approve", met(1, evidence("check", "tests"), evidence("run", "R1"))),
+    )
     with world(
         tmp_path_factory.mktemp("set_up"),
         files={**CALC, "suite.py": SUITE},
@@ -158,11 +161,10 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_what_the_setup_command_made_is_there_for_all_and_committed_by_nobody(set_up: World) -> None:
     assert set_up.steps[0].outputs["result"] == "approved"
-    assert set_up.results("player", 1)[0].splitlines()[:2] == ["made", "warm"]
-    assert "made" in set_up.results("coach", 1)[0]
+    assert set_up.results("player", 1)[0].split()[:3] == ["made", "made", "warm"]
+    assert set_up.results("coach", 1)[0].splitlines()[1:3] == ["made", "made"], "what a Player did to it is gone"
     checks = {check["name"]: check for check in posted_json(set_up.reviews[0])["evidence"]["checks"]}
     assert checks["lint"]["result"] == "passed"
-    assert not [path for path in set_up.files() if path.startswith("deps")]
     assert sorted(set_up.files()) == sorted(set_up.repo.files_at("main"))
 
 

@@ -15,6 +15,7 @@ from autobuild_action.adapters import store
 from autobuild_action.adapters.git import GitError
 from autobuild_action.adapters.github import GithubForge
 from autobuild_action.adapters.studio import Studio
+from autobuild_action.effects import announced
 from autobuild_action.errors import AutobuildError, CancelledRunError, ForgeError
 from autobuild_action.lifecycle import GoOn
 from autobuild_action.lines import commentable
@@ -77,15 +78,17 @@ class Production:
 
     def _attempt(self, case: Case, log: store.JournalStore) -> Outcome:
         forge = GithubForge(self.repo, case.issue)
-        publisher = Publisher(forge, self.place, lines=self._lines, warn=self.console.warn)
+        publisher = Publisher(forge, self.place, lines=self._lines, warn=self.console.warn, inherited=log.journal)
         with suppress(ForgeError):
             self.repo.react(issue=case.issue, comment=case.request.trigger.id or None, content=STARTED)
         studio = self._studio(case)
         if not isinstance(case.meaning, GoOn):
-            log.add(*self._start(case, log.journal, studio.level))
+            started = self._start(case, log.journal, studio.level)
+            log.add(*started, *announced(log.journal, started))
         outcome = self._play(log, publisher, studio)
         self.console.group("Finish")
-        log.add(_ended(log.journal, outcome))
+        ended = _ended(log.journal, outcome)
+        log.add(ended, *announced(log.journal, [ended]))
         publisher.show(log)
         log.add()
         self.runner.set_summary(render.job_summary(log.journal, self.place))

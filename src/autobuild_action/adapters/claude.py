@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -89,6 +90,11 @@ class _Seen:
     result: ResultMessage | None = None
     stderr: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
+
+
+def warm_up() -> None:
+    """Begin to import the SDK, which takes most of a second, beside whatever else there is to wait for."""
+    threading.Thread(target=bundled_cli).start()
 
 
 def bundled_cli() -> Path:

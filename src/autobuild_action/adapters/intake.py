@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from autobuild_action.place import Place
 
 BRANCH = "autobuild/issue-"
+DEFAULT_LABEL = "autobuild"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +92,12 @@ class Intake:
             raise ConfigurationError(f"There is no branch `{base}` to start from.", "Push a first commit to it.")
         journal = self._journal(issue, refs)
         if journal and request.trigger.id and journal.consumed(request.trigger.id):
-            return Answer(text="")
+            return Answer(text="", why="already handled: an earlier run took this comment up")
         settings = self._settings(base_commit)
+        if request.trigger.kind == "label" and settings.label.casefold() != self._label.casefold():
+            return Answer(
+                text="", why=f"the label that starts a run here is `{settings.label}`, by {self.inputs.config_file}"
+            )
         snapshot = request.snapshot or self.repo.issue(issue)
         if snapshot.state != "open":
             return Answer(text=answers.closed_issue())
@@ -114,6 +119,11 @@ class Intake:
             note=note,
             meaning=self._meaning(journal, request, task, refs),
         )
+
+    @property
+    def _label(self) -> str:
+        """The label by which the event was let through: the input's."""
+        return self.inputs.values.get("label", DEFAULT_LABEL)
 
     def _fetch(self, issue: int, base: str) -> dict[str, str]:
         """Fetch what this issue needs, shallow, and answer the remote's refs."""

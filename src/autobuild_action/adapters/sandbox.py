@@ -33,6 +33,7 @@ MARK = "AUTOBUILD_SESSION"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 KEPT_WITH_NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
+QUIET_ROUNDS = 2
 ROUNDS = 200
 """How often a uid's processes are killed before we give up; a fork bomb dies within a few rounds."""
 
@@ -267,19 +268,28 @@ def _kill_uid(uid: int) -> None:
 
 
 def _lives(uid: int) -> bool:
-    """True where a process has this uid; its folder's owner would not tell, that is root once it is undumpable."""
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            status = (path / "status").read_text(errors="replace")
-            if f"\nUid:\t{uid}\t" in status and "\nState:\tZ" not in status:
+            if path.stat().st_uid == uid and "\nState:\tZ" not in (path / "status").read_text():
                 return True
     return False
 
 
 def _kill_marked(session: str) -> None:
-    """Kill what carries the session's mark in its environment (Linux; elsewhere the process group was all)."""
+    """Kill what carries the session's mark in its environment (Linux; elsewhere the process group was all).
+
+    Until twice in a row nothing is found, since a process may start another meanwhile and shows no environment while
+    it becomes another program.
+    """
     mark = f"{MARK}={session}".encode()
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if mark in (path / "environ").read_bytes().split(b"\0"):
-                os.kill(int(path.name), signal.SIGKILL)
+    quiet = 0
+    for _ in range(ROUNDS):
+        found = False
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (path / "environ").read_bytes().split(b"\0"):
+                    found = True
+                    os.kill(int(path.name), signal.SIGKILL)
+        quiet = 0 if found else quiet + 1
+        if quiet == QUIET_ROUNDS:
+            return

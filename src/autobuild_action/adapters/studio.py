@@ -101,7 +101,7 @@ class Studio:
             )
             self._set_up(workspace, sandbox, base, folder)
             if attempt.baseline is None:
-                log.add(self._baseline(checks, base))
+                log.note(self._baseline(checks, base))  # goes with the first commit; cheap to repeat
             stage = Stage(
                 workspace=workspace,
                 sandbox=sandbox,
