@@ -65,6 +65,7 @@ class Publisher:
         self._warn = warn
         self._inherited = inherited
         self._shown: set[str] = set()
+        self._tried: set[str] = set()
 
     def show(self, log: Log) -> None:
         """Make every effect that is due."""
@@ -81,6 +82,7 @@ class Publisher:
         found = self._find(effect, log.journal) if self._may_exist(effect, log.journal) else None
         if not log.journal.intended(effect.key):
             log.add(Intent(key=effect.key))
+        self._tried.add(effect.key)
         try:
             posted = found or self._create_surely(effect, log.journal)
         except RefusedError as exc:
@@ -90,11 +92,12 @@ class Publisher:
             self._shown |= _shown_by(effect, log.journal)
 
     def _may_exist(self, effect: Create, journal: Journal) -> bool:
-        """True once an earlier run may have tried; of pull requests there is one, so that any attempt's counts."""
+        """True once this run or an earlier one has tried; there is one pull request, so any attempt's try counts."""
         before = self._inherited or journal
+        tried = self._tried | {fact.key for fact in before.facts if isinstance(fact, Intent)}
         if effect.what is Creation.PULL_REQUEST:
-            return any(isinstance(fact, Intent) and fact.key.endswith(f"/{effect.what}") for fact in before.facts)
-        return before.intended(effect.key)
+            return any(key.endswith(f"/{effect.what}") for key in tried)
+        return effect.key in tried
 
     def _create_surely(self, effect: Create, journal: Journal) -> Posted:
         """Create it; after an answer that leaves it open, look first and only then write again."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from autobuild_action import journal as journals
+from autobuild_action.effects import announced
 from autobuild_action.errors import RefusedError, SupersededError, UnknownOutcomeError
 from autobuild_action.loop import Run, play
 from autobuild_action.model import (
@@ -93,10 +94,14 @@ class Stage:
         self.calls, self.die_at = [], die_at
         log = wired(FakeLog(self.world), self.hook)
         publisher = Publisher(
-            wired(FakeForge(self.world), self.hook), PLACE, lines=lambda _base, _head: {}, warn=self.warned.append
+            wired(FakeForge(self.world), self.hook),
+            PLACE,
+            lines=lambda _base, _head: {},
+            warn=self.warned.append,
+            inherited=log.journal,
         )
         if not log.journal.attempts:
-            log.add(self.script.started)
+            log.add(self.script.started, *announced(log.journal, [self.script.started]))
         outcome = None
         if log.journal.attempt.ended is None:
             publisher.show(log)
@@ -105,8 +110,9 @@ class Stage:
             outcome = play(self.cast(log, publisher))
             if not finish:
                 return outcome
-            reason = outcome.reason
-            log.add(Ended(attempt=log.journal.attempt.number, result=outcome.result, reason=reason))
+            number = log.journal.attempt.number
+            ended = Ended(attempt=number, result=outcome.result, reason=outcome.reason)
+            log.add(ended, *announced(log.journal, [ended]))
         publisher.show(log)
         log.add()
         return outcome
@@ -189,30 +195,26 @@ def test_two_turns_are_played_in_this_order_and_everything_is_pushed_at_once() -
     assert stage.run() == Outcome(reason=Reason.APPROVED)
     steps = [name for name, when in stage.calls if when == "before" and not name.startswith(("find", "note"))]
     assert steps == [
-        *("add", "add", "create_comment", "set_label", "add"),  # started; intent of the status; baseline
-        *("implement", "add", "add", "create_pull_request", "edit_comment"),
+        *("add", "create_comment", "set_label", "add"),  # the start; the baseline
+        *("implement", "add", "create_pull_request", "edit_comment"),
         *("measure", "add", "judge", "add", "weigh", "add"),
-        *("add", "create_review", "set_status", "edit_pull_request", "edit_comment"),
+        *("create_review", "set_status", "edit_pull_request", "edit_comment"),
         *("implement", "add", "edit_pull_request", "edit_comment"),
         *("measure", "add", "judge", "add", "weigh", "add"),
-        *("add", "create_review", "set_status", "edit_pull_request", "edit_comment"),
+        *("create_review", "set_status", "edit_pull_request", "edit_comment"),
         *("add", "set_label", "edit_pull_request", "set_draft", "ask_review", "edit_comment", "add"),
     ]
     assert stage.world.pushes == [
-        ("attempt_started",),
-        ("intent",),
+        ("attempt_started", "intent"),
         ("done", "baseline"),
-        ("player_ended", "committed"),
-        ("intent",),
+        ("player_ended", "committed", "intent"),
         ("done", "measured"),
         ("judged",),
-        ("decided",),
-        ("intent",),
+        ("decided", "intent"),
         ("done", "player_ended", "committed"),
         ("measured",),
         ("judged",),
-        ("decided",),
-        ("intent",),
+        ("decided", "intent"),
         ("done", "ended"),
     ]
     assert stage.world.head == build.sha(2)

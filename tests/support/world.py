@@ -48,7 +48,7 @@ TITLE = "Add sub"
 BODY = "Please.\n\n## Acceptance criteria\n\n- [ ] `sub(a, b)` subtracts\n"
 CONFIG = ".github/autobuild.yml"
 
-Roles = Mapping[str, Any]
+Piece = Mapping[str, Any]
 
 
 # --- the world --------------------------------------------------------------------------------------
@@ -269,20 +269,20 @@ def builds(content: str = SUB, *, expect: Sequence[str] = (), **given: Any) -> S
     return plays(read("calc.py"), write("calc.py", content), report(**given), expect=expect)
 
 
-def evidence(kind: str, ref: str) -> Roles:
+def evidence(kind: str, ref: str) -> Piece:
     return {"kind": kind, "ref": ref, "note": ""}
 
 
-def met(number: int = 1, *refs: Roles) -> Roles:
+def met(number: int = 1, *refs: Piece) -> Piece:
     """A criterion that is met, by itself with the first line of calc.py as evidence."""
     return {"id": f"AC-{number}", "status": "met", "evidence": list(refs or (evidence("file", "calc.py:1"),))}
 
 
-def unmet(number: int = 1) -> Roles:
+def unmet(number: int = 1) -> Piece:
     return {"id": f"AC-{number}", "status": "not_met", "evidence": []}
 
 
-def must_fix(description: str, **given: Any) -> Roles:
+def must_fix(description: str, **given: Any) -> Piece:
     """An issue of a verdict."""
     plain = {
         "severity": "must_fix",
@@ -297,11 +297,11 @@ def must_fix(description: str, **given: Any) -> Roles:
     return {**plain, "description": description, **given}
 
 
-def resolved(*ids: str) -> list[Roles]:
+def resolved(*ids: str) -> list[Piece]:
     return [{"issue": id_, "status": "resolved", "note": ""} for id_ in ids]
 
 
-def verdict(decision: str, *criteria: Roles, issues: Sequence[Roles] = (), **given: Any) -> Use:
+def verdict(decision: str, *criteria: Piece, issues: Sequence[Piece] = (), **given: Any) -> Use:
     """The Coach's structured verdict."""
     plain = {
         "decision": decision,
@@ -319,7 +319,7 @@ def approves(*before: Reply, **given: Any) -> Session:
     return plays(*before, verdict("approve", met(), **given))
 
 
-def objects(*issues: Roles, **given: Any) -> Session:
+def objects(*issues: Piece, **given: Any) -> Session:
     """A Coach that asks for changes, with the first criterion not met."""
     return plays(verdict("feedback", unmet(), issues=issues, **given))
 

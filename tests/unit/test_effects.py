@@ -42,8 +42,10 @@ class Stage:
     def new_run(self) -> None:
         """Another process: it knows what was pushed."""
         forge = wired(FakeForge(self.world), self.disturb)
-        self.publisher = Publisher(forge, PLACE, lines=lambda _base, _head: LINES, warn=self.warned.append)
         self.log = FakeLog(self.world)
+        self.publisher = Publisher(
+            forge, PLACE, lines=lambda _base, _head: LINES, warn=self.warned.append, inherited=self.log.journal
+        )
 
     def disturb(self, name: str, when: str, keywords: Mapping[str, Any]) -> None:
         """The first fault that is named for this call happens, and is gone."""
@@ -56,7 +58,8 @@ class Stage:
     def after(self, *happened: Fact | Sequence[Fact]) -> list[str]:
         """What is written once these facts are in the journal."""
         before = len(self.world.writes)
-        self.log.add(*build.journal(*happened).facts)
+        new = build.journal(*happened).facts
+        self.log.add(*new, *effects.announced(self.log.journal, new))
         self.publisher.show(self.log)
         return self.world.writes[before:]
 
@@ -548,6 +551,20 @@ def test_a_pull_request_whose_creation_was_lost_by_an_attempt_is_found_by_the_ne
     assert len(stage.world.reviews) == 1
 
 
+@pytest.mark.parametrize("method", CREATES)
+def test_what_was_made_before_the_loop_broke_off_is_found_when_the_same_run_reports_its_end(method: str) -> None:
+    finder = method.replace("create", "find")
+    stage = Stage(faults=[(method, "after", LOST), (finder, "before", ForgeError("GitHub could not be reached"))])
+    with pytest.raises(ForgeError):
+        stage.story(FEEDBACK)
+    stage.after(build.ended(Reason.ENVIRONMENT))
+    notes = [*stage.world.comments, *stage.world.reviews]
+    keys = [note.body.rsplit(" ", 2)[-2] for note in notes]
+    assert len(keys) == len(set(keys))
+    assert len(stage.world.pulls) <= 1
+    assert stage.warned == []
+
+
 @pytest.mark.parametrize("method", ["set_label", "set_status", "edit_pull_request", "edit_comment"])
 def test_a_state_is_tried_three_times_and_then_done_without(method: str) -> None:
     twice = Stage(faults=[(method, "after", LOST)] * 2)
@@ -561,22 +578,22 @@ def test_a_state_is_tried_three_times_and_then_done_without(method: str) -> None
 
 
 def test_an_intent_is_pushed_before_every_creation() -> None:
-    seen: list[tuple[str, tuple[str, ...]]] = []
+    seen: list[tuple[str, str, bool]] = []
     stage = Stage()
 
     def look(name: str, when: str, keywords: Mapping[str, Any]) -> None:
         del keywords
         if name.startswith("create") and when == "before":
-            keys = tuple(fact.key for fact in stage.pushed.facts if hasattr(fact, "key"))
-            seen.append((name, keys[-1:]))
+            due = next(effect for effect in effects.due(stage.log.journal, ()) if isinstance(effect, effects.Create))
+            seen.append((name, due.key, stage.pushed.intended(due.key)))
 
     stage.publisher = Publisher(wired(FakeForge(stage.world), look), PLACE, lines=lambda _b, _h: {}, warn=print)
     stage.after(start(), FEEDBACK, build.ended(Reason.MAX_TURNS))
     assert seen == [
-        ("create_comment", (STATUS,)),
-        ("create_pull_request", (PR,)),
-        ("create_review", (REVIEW,)),
-        ("create_comment", ("1/0/report",)),
+        ("create_comment", STATUS, True),
+        ("create_pull_request", PR, True),
+        ("create_review", REVIEW, True),
+        ("create_comment", "1/0/report", True),
     ]
 
 

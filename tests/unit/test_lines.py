@@ -67,13 +67,26 @@ def test_each_hunk_is_a_range_of_lines_of_the_new_file() -> None:
             changed("--- a/x\n+++ b/x", "@@ -1,2 +1,2 @@", " a", "-b", "+c", "\\ No newline at end of file"),
             {"x": (range(1, 3),)},
         ),
+        (changed("--- a/x\n+++ b/x", "@@ -3,2 +2,0 @@", "-a", "-b", "@@ -9 +7 @@", "-c", "+d"), {"x": (range(7, 8),)}),
         (changed("index 1..2 100644", "Binary files a/x and b/x differ"), {"x": ()}),
         (changed("new file mode 100644\nindex 0..1"), {"x": ()}),
         (RENAMED, {"new.py": (range(1, 2),)}),
         (changed("--- a/x\n+++ b/x", "@@ -1,9 +1,9 @@", " a"), {}),
         (changed("--- a/x\n+++ b/x", "@@ -1 +1 @@", "-a", "+b", "+c"), {"x": (range(1, 2),)}),
     ],
-    ids=["empty", "prose", "one line", "deleted", "no newline", "binary", "empty file", "renamed", "cut", "too long"],
+    ids=[
+        "empty",
+        "prose",
+        "one line",
+        "deleted",
+        "no newline",
+        "no line left",
+        "binary",
+        "empty file",
+        "renamed",
+        "cut",
+        "too long",
+    ],
 )
 def test_every_kind_of_change(diff: str, expected: dict[str, tuple[range, ...]]) -> None:
     assert commentable(diff) == expected

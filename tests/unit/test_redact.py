@@ -6,7 +6,7 @@ import base64
 import json
 from urllib.parse import quote
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autobuild_action.redact import Redactor
@@ -52,13 +52,16 @@ def test_a_secret_within_another_does_not_uncover_the_rest_of_it() -> None:
     assert Redactor(["password1", "password1-and-more"])("password1-and-more password1") == "[redacted] [redacted]"
 
 
-SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)
+SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40).filter(
+    lambda secret: secret not in "[redacted]"
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(SECRETS, min_size=1, max_size=3), st.text(max_size=10), st.text(max_size=10))
 def test_no_dress_of_any_secret_is_left(secrets: list[str], before: str, after: str) -> None:
     redact = Redactor(secrets)
+    assume(not any(secret in "[redacted]" for secret in secrets))
     for secret in secrets:
         dresses = [secret, quote(secret, safe=""), json.dumps(secret)[1:-1], base64.b64encode(secret.encode()).decode()]
         for dress in dresses:

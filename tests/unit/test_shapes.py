@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
@@ -26,6 +26,11 @@ from autobuild_action.model import (
 )
 from autobuild_action.shapes import read_report, read_verdict, report_schema, verdict_schema
 from tests.support import build, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autobuild_action.model import Task
 
 TASK = build.task()
 EVIDENCE = {"kind": "file", "ref": "src/weather.py:3", "note": "here"}
@@ -236,10 +241,12 @@ def test_the_schemas_are_closed_over_the_tasks_criteria() -> None:
     assert report_schema(TASK)["properties"]["criteria"]["items"]["properties"]["id"] == {"enum": ids}
 
 
-def test_one_tasks_schema_does_not_leak_into_the_next() -> None:
-    verdict_schema(TASK)
-    other = verdict_schema(build.task(criteria=["only one"]))
-    assert other["properties"]["criteria"]["items"]["properties"]["id"] == {"enum": ["AC-1"]}
+@pytest.mark.parametrize("schema", [verdict_schema, report_schema])
+def test_one_tasks_schema_does_not_leak_into_anothers(schema: Callable[[Task], dict[str, Any]]) -> None:
+    first = schema(TASK)
+    second = schema(build.task(criteria=["only one"]))
+    assert first["properties"]["criteria"]["items"]["properties"]["id"] == {"enum": ["AC-1", "AC-2", "AC-3"]}
+    assert second["properties"]["criteria"]["items"]["properties"]["id"] == {"enum": ["AC-1"]}
 
 
 @pytest.mark.parametrize("schema", [verdict_schema(TASK), report_schema(TASK)])

@@ -119,7 +119,7 @@ def test_the_outputs_summary_and_trace_say_the_same(at_once: World) -> None:
     }
     assert 0 < float(step.outputs["cost-usd"]) < 1
     assert "Approved" in step.summary
-    assert step.log.splitlines()[-1] == "result: approved (approved)"
+    assert step.log.splitlines()[-1] == "result: approved"
     assert {"trace.jsonl", "journal.json"} <= {path.name for path in step.trace.iterdir()}
 
 

@@ -142,10 +142,7 @@ class Production:
         """Where the branch left the base: as the last attempt knew it while the branch is there, else now."""
         if not (case.branch_head and journal.attempts):
             return case.base_commit
-        earlier = journal.attempt.started.base_commit
-        if not self.git.has(earlier):
-            self.git.fetch(earlier, depth=1)
-        return earlier
+        return journal.attempt.started.base_commit
 
     def _studio(self, case: Case) -> Studio:
         seconds = case.settings.run_timeout_minutes * 60

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autobuild_action import gate
 from autobuild_action.adapters.workspace import SCRATCH
-from autobuild_action.evidence import JUNIT_VARIABLE, audit, check_run
+from autobuild_action.evidence import JUNIT_VARIABLE, LARGEST_JUNIT, audit, check_run
 from autobuild_action.model import Measured
 from autobuild_action.ports import Bounds, Identity, Spec
 
@@ -87,10 +88,11 @@ class Checks:
         return run
 
     def _junit(self, session: str) -> bytes | None:
-        """The report, if the check left one that is a file (not a link, not a pipe)."""
+        """The report, if the check left one that is a file (not a link, not a pipe) and not too large."""
         path = self._sandbox.temp(session) / JUNIT_NAME
         with suppress(OSError):
-            if path.is_file() and not path.is_symlink():
+            state = path.lstat()
+            if stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST_JUNIT:
                 return path.read_bytes()
         return None
 

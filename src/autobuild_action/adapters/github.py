@@ -6,7 +6,6 @@ outcome is unknown is reported as such, and the publisher looks before it writes
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 from github import Auth, Github, GithubException, GithubRetry
-from github.GithubException import BadCredentialsException, RateLimitExceededException
 
 from autobuild_action.adapters.git import Author
 from autobuild_action.effects import OUR_LABELS
@@ -36,7 +34,10 @@ API_VERSION = "2022-11-28"
 ACTIONS_LOGIN = "github-actions[bot]"
 ACTIONS_AUTHOR = Author(name=ACTIONS_LOGIN, email="41898282+github-actions[bot]@users.noreply.github.com")
 CONTEXT = "autobuild"
-NOT_FOUND, SERVER_ERROR = 404, 500
+UNAUTHORISED, NOT_FOUND, SERVER_ERROR = 401, 404, 500
+NONSENSE = (ValueError, KeyError, TypeError, AttributeError, AssertionError)
+"""What PyGithub raises where an answer is cut short, is a page of HTML, or names another host."""
+
 COLOURS = {"autobuild:running": "1d76db", "autobuild:approved": "0e8a16", "autobuild:blocked": "d93f0b"}
 NEUTRAL = "fbca04"
 
@@ -194,11 +195,17 @@ class Repo:
                 self.repo.get_issue(issue).create_reaction(content)
 
     def graphql(self, query: str, variables: Mapping[str, object]) -> dict[str, Any]:
-        """The data of a GraphQL query; an error in the answer is a refusal."""
-        with _translated():
-            _, answer = self._github.requester.graphql_query(query, dict(variables))
-        data: dict[str, Any] = answer["data"]
-        return data
+        """The data of a GraphQL query, asked again where the server fails; an error in the answer is a refusal."""
+        for last in (False, False, True):
+            try:
+                with _writing():  # a POST, which PyGithub doesn't repeat
+                    _, answer = self._github.requester.graphql_query(query, dict(variables))
+                    data: dict[str, Any] = answer["data"]
+                    return data
+            except UnknownOutcomeError:
+                if last:
+                    raise
+        raise AssertionError("unreachable")
 
     def _get(self, url: str) -> dict[str, Any]:
         with _translated():
@@ -221,15 +228,16 @@ class GithubForge:
         """Our oldest comment that ends with the marker."""
         with _translated():
             for comment in self._issue.get_comments():
-                if self._ours(comment.user.login, comment.body, marker):
+                if self._ours(comment.user, comment.body, marker):
                     return Posted(id=comment.id, url=comment.html_url, body=comment.body)
         return None
 
     def create_comment(self, body: str) -> Posted:
         """Comment on the issue."""
         with _writing():
-            made = self._issue.create_comment(body)
-            return Posted(id=made.id, url=made.html_url)
+            url = f"{self._at.repo.url}/issues/{self._number}/comments"
+            _, made = self._at.repo.requester.requestJsonAndCheck("POST", url, input={"body": body})
+            return Posted(id=int(made["id"]), url=str(made["html_url"]))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
         """Replace a comment's text."""
@@ -250,8 +258,9 @@ class GithubForge:
     def create_pull_request(self, *, branch: str, base: str, title: str, body: str, draft: bool) -> Posted:
         """Open a pull request."""
         with _writing():
-            made = self._at.repo.create_pull(base, branch, title=title, body=body, draft=draft)
-            return Posted(id=made.number, url=made.html_url)
+            asked = {"base": base, "head": branch, "title": title, "body": body, "draft": draft}
+            _, made = self._at.repo.requester.requestJsonAndCheck("POST", f"{self._at.repo.url}/pulls", input=asked)
+            return Posted(id=int(made["number"]), url=str(made["html_url"]))
 
     def edit_pull_request(self, number: int, *, body: str) -> None:
         """Replace a pull request's body."""
@@ -280,7 +289,7 @@ class GithubForge:
         """Our review that ends with the marker."""
         with _translated():
             for review in self._at.repo.get_pull(number).get_reviews():
-                if self._ours(review.user.login, review.body, marker):
+                if self._ours(review.user, review.body, marker):
                     return Posted(id=review.id, url=review.html_url, body=review.body)
         return None
 
@@ -326,9 +335,13 @@ class GithubForge:
         with _translated():
             return self._at.repo.get_issue(self._number)
 
-    def _ours(self, login: str, body: str | None, marker: str) -> bool:
-        """Marker and author: anyone can type a marker. REST writes a bot's login with ``[bot]``, GraphQL may not."""
-        return (body or "").rstrip().endswith(marker) and _bare(login) == _bare(self._at.viewer[0])
+    def _ours(self, user: Any, body: str | None, marker: str) -> bool:  # noqa: ANN401  PyGithub's NamedUser
+        """Marker and author: anyone can type a marker. REST writes a bot's login with ``[bot]``, GraphQL may not.
+
+        An account that was deleted may be nobody.
+        """
+        marked = user is not None and (body or "").rstrip().endswith(marker)
+        return marked and _bare(user.login) == _bare(self._at.viewer[0])
 
 
 def _bare(login: str) -> str:
@@ -348,16 +361,12 @@ def _translated() -> Iterator[None]:
     """PyGithub's and the network's errors as ours, for reads."""
     try:
         yield
-    except BadCredentialsException as exc:
-        raise AuthError(
-            "GitHub does not accept the token (401).", "Check `github-token`; it may have expired."
-        ) from exc
-    except RateLimitExceededException as exc:
-        raise RefusedError(exc.status, _words(exc)) from exc
     except GithubException as exc:
-        raise RefusedError(exc.status, _words(exc)) from exc
-    except (requests.RequestException, AssertionError) as exc:
+        raise _refusal(exc) from exc
+    except requests.RequestException as exc:
         raise ForgeError(f"GitHub could not be reached: {type(exc).__name__}.", "Try again in a while.") from exc
+    except NONSENSE as exc:
+        raise ForgeError(f"GitHub's answer makes no sense: {type(exc).__name__}.", "Try again in a while.") from exc
 
 
 @contextmanager
@@ -365,21 +374,26 @@ def _writing() -> Iterator[None]:
     """The same for writes, where a server's error or a lost connection leaves the outcome open."""
     try:
         yield
-    except BadCredentialsException as exc:
-        raise AuthError(
-            "GitHub does not accept the token (401).", "Check `github-token`; it may have expired."
-        ) from exc
     except GithubException as exc:
         if exc.status >= SERVER_ERROR:
             raise UnknownOutcomeError(f"GitHub answered {exc.status}: {_words(exc)}") from exc
-        raise RefusedError(exc.status, _words(exc)) from exc
-    except (requests.RequestException, json.JSONDecodeError, KeyError) as exc:
+        raise _refusal(exc) from exc
+    except requests.RequestException as exc:
         raise UnknownOutcomeError(f"The connection to GitHub broke: {type(exc).__name__}.") from exc
+    except NONSENSE as exc:
+        raise UnknownOutcomeError(f"GitHub's answer makes no sense: {type(exc).__name__}.") from exc
+
+
+def _refusal(exc: GithubException) -> AuthError | RefusedError:
+    if exc.status == UNAUTHORISED:
+        return AuthError("GitHub does not accept the token (401).", "Check `github-token`; it may have expired.")
+    return RefusedError(exc.status, _words(exc))
 
 
 def _words(exc: GithubException) -> str:
     """GitHub's own words, its list of errors included (items are strings or objects)."""
     data = exc.data if isinstance(exc.data, dict) else {}
-    errors = data.get("errors") or []
-    details = [error if isinstance(error, str) else str(error.get("message") or error) for error in errors]
+    found = data.get("errors") or []
+    errors = found if isinstance(found, list) else [found]
+    details = [str(error.get("message") or error) if isinstance(error, dict) else str(error) for error in errors]
     return " ".join([str(exc.message or data.get("message") or f"HTTP {exc.status}"), *details])

@@ -237,9 +237,10 @@ class _Output:
 
 def _free_uids() -> Iterator[int]:
     """Uids nobody has, from a random one on: two runs on one host must not end each other's sessions."""
-    taken = {entry.pw_uid for entry in pwd.getpwall()} | {
-        int(path.stat().st_uid) for path in Path("/proc").glob("[0-9]*") if path.exists()
-    }
+    taken = {entry.pw_uid for entry in pwd.getpwall()}
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            taken.add(path.stat().st_uid)
     start = FIRST_UID + secrets.randbelow(LAST_UID - FIRST_UID)
     return (uid for uid in chain(range(start, LAST_UID), range(FIRST_UID, start)) if uid not in taken)
 

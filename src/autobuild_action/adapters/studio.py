@@ -88,8 +88,7 @@ class Studio:
             sandbox = HostSandbox(folder / "box", self.level)
             self_test(sandbox, self.git.folder, folder / "probe" / "work")
             self.console.say(f"isolation level `{sandbox.level}`: {SELF_TESTED[sandbox.level is not Level.NONE]}")
-            if not self.git.has(attempt.started.start_commit):
-                self.git.fetch(attempt.started.start_commit, depth=1)
+            self._fetch(attempt.started.base_commit, attempt.started.start_commit)
             workspace = Workspace(self.git, folder / "trees", self.author)
             base = attempt.started.base_commit
             checks = Checks(
@@ -121,6 +120,12 @@ class Studio:
             )
 
     # --- the pieces
+
+    def _fetch(self, *commits: str) -> None:
+        """Fetch the commits of an attempt that a new runner lacks: its branches may have moved on since."""
+        for commit in commits:
+            if not self.git.has(commit):
+                self.git.fetch(commit, depth=1)
 
     def _credentials(self) -> None:
         """Refuse, before any effect on the model's side, what this version cannot keep from the agents."""
