@@ -120,8 +120,9 @@ class Job:
         number, comment = _number(request), request.trigger.id or None
         if refused.answer == "comment":
             self._say_once(number, f"refused-{comment or 'label'}", answers.refusal(refused.why))
-        with suppress(ForgeError):
-            self.repo.react(issue=number, comment=comment, content=REFUSED)
+        if not self.inputs.dry_run:
+            with suppress(ForgeError):
+                self.repo.react(issue=number, comment=comment, content=REFUSED)
         return Outcome(reason=Reason.IGNORED, detail=f"refused: {refused.why}")
 
     def _help(self, request: Help, label: str) -> Outcome:
@@ -134,6 +135,9 @@ class Job:
 
     def _say_once(self, number: int, effect: str, text: str) -> None:
         """Comment where there is no attempt; a re-run of the job finds the comment and stays silent."""
+        if self.inputs.dry_run:
+            self.console.say(f"would comment on {number}:\n{text}")
+            return
         forge, marker = GithubForge(self.repo, number), render.marker("none", f"0/0/{effect}")
         if not forge.find_comment(marker):
             forge.create_comment(f"{text}\n\n{marker}")
@@ -191,7 +195,7 @@ class Job:
         """A fault that comes before any attempt: said on the issue, and nothing else is done."""
         text = answers.not_started(exc.reason, exc.what, exc.cure)
         self._say(issue, request, "not-started", text)
-        if exc.reason is Reason.NEEDS_CLARIFICATION:
+        if exc.reason is Reason.NEEDS_CLARIFICATION and not self.inputs.dry_run:
             with suppress(ForgeError):
                 GithubForge(self.repo, issue).set_label(effects.NEEDS_INFO_LABEL)
         self.runner.set_summary(text)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from autobuild_action.model import Done, Intent, PullRequestMode, Reason, Result, RunId
+from autobuild_action.model import Intent, PullRequestMode, Reason, Result, RunId
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -64,9 +64,6 @@ class Bring:
 
 Effect = Create | Bring
 
-NO_DRAFT = "draft-refused"
-"""The effect that records GitHub's refusal of a draft, so that it is asked once."""
-
 LABELS = {
     Result.APPROVED: "autobuild:approved",
     Result.BLOCKED: "autobuild:blocked",
@@ -116,11 +113,6 @@ def may_not_open(journal: Journal) -> bool:
     return found is not None and found.github_id is None
 
 
-def drafts_refused(journal: Journal) -> bool:
-    """True where this repository has no drafts."""
-    return any(isinstance(fact, Done) and fact.key.endswith(f"/{NO_DRAFT}") for fact in journal.facts)
-
-
 def _wanted(journal: Journal) -> Iterator[Effect]:
     attempt = journal.attempt
     n, ended = attempt.number, attempt.ended
@@ -143,7 +135,7 @@ def _wanted(journal: Journal) -> Iterator[Effect]:
 
 def _pull_request(journal: Journal, attempt: Attempt) -> Iterator[Effect]:
     approved = attempt.ended is not None and attempt.ended.result is Result.APPROVED
-    early = attempt.started.pull_request is PullRequestMode.DRAFT and not drafts_refused(journal)
+    early = attempt.started.pull_request is PullRequestMode.DRAFT and not journal.refused_draft
     if _may_ask(journal, attempt) and attempt.head and (early or approved):
         key = f"{attempt.number}/{attempt.turns[-1].number}/{Creation.PULL_REQUEST}"
         yield Create(what=Creation.PULL_REQUEST, key=key)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCHEMA = 1
+NO_DRAFT = "draft-refused"
+"""The effect under which a refused draft is written down."""
 DAMAGED = "Put an earlier commit of the journal's ref back, or delete the ref to start anew."
 KINDS: dict[type[Fact], str] = {
     AttemptStarted: "attempt_started",
@@ -124,6 +126,12 @@ class Journal:
                     issues.pop(answer.issue, None)
             issues |= {issue.id: issue for issue in (verdict.issues if verdict else ())}
         return tuple(issues.values())
+
+    @property
+    def refused_draft(self) -> Done | None:
+        """GitHub's word that this repository has no drafts, so that it is asked once."""
+        refused = (fact for fact in self.facts if isinstance(fact, Done) and fact.key.endswith(f"/{NO_DRAFT}"))
+        return next(refused, None)
 
     def consumed(self, comment_id: int) -> bool:
         """True once the command in this comment was taken up."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from autobuild_action import blocked, render
 from autobuild_action.decide import decide
 from autobuild_action.effects import (
-    NO_DRAFT,
     Bring,
     Create,
     Creation,
@@ -22,8 +21,8 @@ from autobuild_action.effects import (
     moment,
     number,
 )
-from autobuild_action.effects import drafts_refused as no_drafts
 from autobuild_action.errors import ForgeError, RefusedError, UnknownOutcomeError
+from autobuild_action.journal import NO_DRAFT
 from autobuild_action.model import Done, Implement, Intent, Judge, Measure, Outcome, PullRequestMode, Weigh
 from autobuild_action.words import Phase
 
@@ -145,7 +144,7 @@ class Publisher:
 
     def _open_pull_request(self, journal: Journal) -> Posted:
         attempt = journal.attempt
-        drafts = attempt.started.pull_request is PullRequestMode.DRAFT and not no_drafts(journal)
+        drafts = attempt.started.pull_request is PullRequestMode.DRAFT and not journal.refused_draft
         return self._forge.create_pull_request(
             branch=journal.branch,
             base=journal.base,

@@ -172,12 +172,12 @@ def _criteria_line(attempt: Attempt) -> str:
 
 def _no_pull_request(journal: Journal, attempt: Attempt) -> str:
     """Why there is no pull request though one was asked for, and where its reviews are."""
-    found = journal.pull_request
-    if not found or found.github_id or not found.refused or attempt.ended:
+    draft, found = journal.refused_draft, journal.pull_request
+    refusal = draft.refused if draft else found.refused if found else ""
+    if not refusal or (found and found.github_id) or attempt.ended:
         return ""
-    draft = "draft" in found.refused.lower()
     instead = "It is opened on approval, with all reviews." if draft else "The reviews are comments here."
-    return f"There is no draft pull request, since GitHub said: {text.inline(found.refused, 200)} {instead}"
+    return f"There is no draft pull request, since GitHub said: {text.inline(refusal, 200)} {instead}"
 
 
 def _run_url(journal: Journal, attempt: Attempt) -> str:

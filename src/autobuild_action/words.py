@@ -177,6 +177,7 @@ REASON: dict[Reason, Words] = {
         meaning="The model's service gave errors, and one more try did not help.",
         next=(
             "**Wait a little,** then comment `/autobuild retry`: it starts from the branch as it is.",
+            "**If it names the model,** correct `player-model` or `coach-model` first.",
             TAKE_OVER,
         ),
         short="failed: the model could not be reached",

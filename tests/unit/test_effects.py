@@ -650,7 +650,7 @@ def test_the_pull_requests_number_is_that_github_gave() -> None:
     assert effects.number(refused) is None
     assert effects.may_not_open(refused)
     assert not effects.may_not_open(build.approved())
-    assert not effects.drafts_refused(refused)
+    assert not refused.refused_draft
 
 
 def test_the_fixture_turns_are_what_they_say() -> None:

@@ -42,7 +42,7 @@ HEADINGS = {
     "player_system": ["Your duties", "Rules", "The contract"],
     "coach_system": ["Your duties", "The verdict", "The contract"],
     "coach_turn": [
-        "What it changes against the base (3 files, +41 \u22122)",
+        "What it changes against the base (files: 3, lines: +41 \u22122)",
         "The checks, as measured by the orchestrator",
         "Open issues of earlier turns",
         "What the Player says (unverified)",

@@ -216,7 +216,6 @@ def test_a_dry_run_shows_contract_plan_and_prompts_and_changes_nothing(tmp_path:
         assert it.said == []
 
 
-@pytest.mark.xfail(reason="Job._not_started posts its comment, and a label, in a dry run too")
 @pytest.mark.parametrize("wrong", [{"config": "max-turns: 99\n"}, {"body": ""}])
 def test_a_dry_run_of_something_faulty_says_so_in_its_log_alone(tmp_path: Path, wrong: dict[str, str]) -> None:
     with world(tmp_path, config=wrong.get("config"), body=wrong.get("body", BODY)) as it:

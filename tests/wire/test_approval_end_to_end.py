@@ -332,7 +332,6 @@ def test_where_drafts_are_refused_the_pull_request_waits_for_the_approval(no_dra
     assert no_drafts.pull.draft is False
 
 
-@pytest.mark.xfail(reason="render._no_pull_request does not know the key under which a refused draft is recorded")
 def test_where_drafts_are_refused_the_status_says_so(no_drafts: World) -> None:
     edits = [request.body["body"] for request in no_drafts.hub.journal if request.method == "PATCH" and request.body]
     assert any("no draft pull request" in body and "opened on approval" in body for body in edits)

@@ -136,6 +136,7 @@ def test_a_job_that_is_run_again_finds_its_comment_handled(asked_again: tuple[Wo
     assert (step.exit_code, step.outputs["result"]) == (0, "ignored")
     assert "already handled" in step.log
     assert (len(it.model.requests), len(it.said), it.commits) == before
+    it.check()
 
 
 def test_approved_work_is_not_built_again_without_anything_new(asked_again: tuple[World, Event]) -> None:
@@ -144,6 +145,7 @@ def test_approved_work_is_not_built_again_without_anything_new(asked_again: tupl
     assert it.comment("/autobuild retry").outputs["result"] == "ignored"
     assert "is approved already, and there is nothing new to work on" in it.said[-1]
     assert (len(it.model.requests), it.commits) == before
+    it.check()
 
 
 # --- the other ends of an attempt -------------------------------------------------------------------

@@ -34,6 +34,9 @@ REQUEST_HEADERS = (
     "x-app",
 )
 REQUEST_HEADER_FAMILIES = ("x-claude-code-", "x-stainless-")
+FINAL = (401, 403)
+"""Answers that another try cannot change; the CLI would try a refused key four times, for nine seconds."""
+
 RESPONSE_HEADERS = (
     "content-encoding",
     "content-type",
@@ -194,6 +197,8 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in response.headers.items():
             if name.lower() in RESPONSE_HEADERS or name.lower().startswith(RESPONSE_HEADER_FAMILIES):
                 self.send_header(name, value)
+        if response.status in FINAL:
+            self.send_header("x-should-retry", "false")
         self.send_header("transfer-encoding", "chunked")
         self.send_header("connection", "close")
         try:

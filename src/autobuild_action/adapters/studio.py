@@ -22,7 +22,7 @@ from autobuild_action.config import Isolation
 from autobuild_action.detect import detect
 from autobuild_action.errors import AuthError, SetupError
 from autobuild_action.evidence import unusable
-from autobuild_action.model import Baseline, Check, Level
+from autobuild_action.model import Baseline, Check, CheckResult, Level
 from autobuild_action.ports import Bounds, EndedBy, Identity, Spec
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from autobuild_action.adapters.takeover import Taken
     from autobuild_action.config import Inputs, Settings
     from autobuild_action.journal import Journal
+    from autobuild_action.model import CheckRun
     from autobuild_action.ports import Log
 
 PUBLIC_MODEL = "https://api.anthropic.com"
@@ -209,12 +210,17 @@ class Studio:
         """The checks before anyone worked; red is normal, not runnable is not."""
         runs = checks.run_all(base)
         for run in runs:
-            if run.required and unusable(run):
+            if run.required and (unusable(run) or self._missing_runner(run)):
                 raise SetupError(
                     f"The check `{run.name}` (`{run.command}`) can't run here: {run.why}. {run.output[-1500:]}",
                     "Install what it needs with `setup-command`, or correct `check-command`.",
                 )
         return Baseline(checks=runs)
+
+    def _missing_runner(self, run: CheckRun) -> bool:
+        """True where a check that we found ourselves gives no report on a base that has tests: nothing runs them."""
+        found = not (self.settings.checks or self.settings.check_command)
+        return found and run.result is CheckResult.ABSENT and run.counts is None
 
     def _notes(self, base: str) -> list[tuple[str, str]]:
         found = ((name, self.git.read(base, name)) for name in NOTES)
