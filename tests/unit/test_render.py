@@ -16,6 +16,7 @@ from autobuild_action.model import (
     Baseline,
     CheckResult,
     Decision,
+    Done,
     Level,
     Outcome,
     Owner,
@@ -185,17 +186,19 @@ def test_an_estimated_cost_is_called_that() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "then"),
+    ("effect", "said", "then"),
     [
-        ("Draft pull requests are not supported in this repository.", "It is opened on approval"),
+        ("draft-refused", "Draft pull requests are not supported in this repository.", "It is opened on approval"),
         (
+            "pull-request",
             "GitHub Actions is not permitted to create or approve pull requests.",
             "The reviews are comments here.",
         ),
     ],
 )
-def test_a_refused_draft_is_said(said: str, then: str) -> None:
-    made = build.journal(*build.first_turn(build.feedback_turn(1), build.opened(None, refused=said)))
+def test_a_refused_draft_is_said(effect: str, said: str, then: str) -> None:
+    refused = Done(key=f"1/1/{effect}", github_id=None, url="", refused=said)
+    made = build.journal(*build.first_turn(build.feedback_turn(1), refused))
     status = render.status_comment(made, PLACE, phase="")
     assert said in status
     assert then in status
