@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from autobuild_action.adapters.git import PASSED_ON, PASSED_ON_CA, Checkout, Git, GitError, Remote, Update
+from autobuild_action.adapters.checkout import Checkout
+from autobuild_action.adapters.git import PASSED_ON, PASSED_ON_CA, Git, GitError, Remote, Update
 from autobuild_action.errors import ForgeError, PushRefusedError, SupersededError
 from simulators.github import Fault, GitHub, Repository
 from tests.support.repos import AUTHOR, EXECUTABLE, bare, commit, entries, files_of, walk, write
@@ -81,7 +82,7 @@ class TestCleanEnvironment:
 
     @pytest.mark.parametrize("where", ["home", "xdg", "system", "named", "own"])
     def test_no_configuration_of_user_machine_or_directory_counts(
-        self, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+        self, hub: GitHub, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
     ) -> None:
         marker = tmp_path / "marker"
         evil = program(tmp_path / "evil", marker)
@@ -106,6 +107,9 @@ class TestCleanEnvironment:
             write(tmp_path, "config", text)
             monkeypatch.setenv(f"GIT_CONFIG_{'SYSTEM' if where == 'system' else 'GLOBAL'}", str(tmp_path / "config"))
         assert everything(git, tmp_path) == EXPECTED
+        hub.tokens.clear()
+        with pytest.raises(GitError, match="could not read Username"):  # and no helper was asked for one
+            git.fetch(BRANCH)
         assert not marker.exists()
 
     def test_no_hook_runs(self, git: Git, tmp_path: Path) -> None:
@@ -200,6 +204,7 @@ class TestToken:
                 continue  # the simulator's
             command = next(word for word in arguments[2:] if word in COMMANDS)
             assert {name.decode() for name in environment} <= ALLOWED | (REMOTE if command in WITH_REMOTE else set())
+            assert environment.items() >= FIXED_ENVIRONMENT.items()
             assert not any(dress in word for word in arguments for dress in dresses(token))
             if any(dress in value for value in environment.values() for dress in dresses(token)):
                 with_token.add(command)
@@ -246,6 +251,14 @@ ALLOWED = {
     *("GIT_OPTIONAL_LOCKS", "GIT_INDEX_FILE", *PASSED_ON, *PASSED_ON_CA),
     *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
 }
+FIXED_ENVIRONMENT = {
+    b"HOME": b"/nonexistent",
+    b"GIT_CONFIG_NOSYSTEM": b"1",
+    b"GIT_CONFIG_GLOBAL": b"/dev/null",
+    b"GIT_ATTR_NOSYSTEM": b"1",
+    b"GIT_TERMINAL_PROMPT": b"0",
+}
+"""/etc cannot be made hostile here, so it's the words that count."""
 REMOTE = {"GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0"}
 
 

@@ -294,7 +294,12 @@ class TestLauncher:
 @for_root
 class TestUid:
     def test_it_is_nobody_with_no_rights(self, uid_box: Box) -> None:
-        uid, gid, groups = uid_box.said("id -u; id -g; id -G").splitlines()
+        groups_before = os.getgroups()
+        os.setgroups([4242])
+        try:
+            uid, gid, groups = uid_box.said("id -u; id -g; id -G").splitlines()
+        finally:
+            os.setgroups(groups_before)
         assert uid == gid == groups
         assert int(uid) not in {entry.pw_uid for entry in pwd.getpwall()} | {0}
         status = dict(line.split(":\t", 1) for line in uid_box.said("cat /proc/self/status").splitlines())

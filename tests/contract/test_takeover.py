@@ -184,10 +184,10 @@ LIKE_GIT = {
     ".git::$INDEX_ALLOCATION": "git directory",
     ".git ": "git directory",
     ".git.": "git directory",
-    ".git:x": "git holds its name to be dangerous",
-    "git~1.": "git holds its name to be dangerous",
-    ".git\\x": "git holds its name to be dangerous",
-    ".g\u200cit": "git holds its name to be dangerous",
+    ".git:x": "git directory",
+    "git~1.": "git directory",
+    ".git\\x": "git directory",
+    ".g\u200cit": "git directory",
 }
 NESTED = "a nested repository's own folder"
 OUTSIDE = Path("/etc")

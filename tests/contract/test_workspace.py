@@ -90,14 +90,19 @@ class TestTrees:
 
     def test_a_file_forged_at_once_after_the_hand_over_is_brought_back(self, workspace: Workspace, base: str) -> None:
         """Git compares whole seconds: of the same size and with the old time of modification it looks untouched."""
-        tree = workspace.prepare(SCRATCH, base, keep)
+
+        def old(tree: Path) -> bool:
+            """Older than the index, or git itself would look into the file."""
+            os.utime(tree / "src/app.py", (10**9, 10**9))
+            return True
+
         for content in ("print(2)\n", "print(3)\n"):
-            file = tree / "src/app.py"
+            file = workspace.prepare(SCRATCH, base, old) / "src/app.py"
             before = file.stat()
             file.write_text(content)
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
             assert workspace.touched(SCRATCH)
-            workspace.prepare(SCRATCH, base, keep)
+            workspace.prepare(SCRATCH, base, old)
             assert file.read_text() == "print(1)\n"
 
     def test_submodules_keep_their_empty_places(self, workspace: Workspace, git: Git) -> None:
@@ -186,6 +191,7 @@ class TestTemplate:
         (tree / "env/lib64").symlink_to("lib")
         write(tree, "generated/config.json", "{}\n")
         write(tree, "package-lock.json", "{}\n")
+        write(tree, "same-size.json", "{}\n")
         write(tree, "README.md", "# Changed by the set-up\n")
         subprocess.run(["rm", "-r", tree / ".git"], check=True)
         workspace.template = tree
@@ -237,8 +243,11 @@ class TestTemplate:
         tree = workspace.prepare(PLAYER, base, keep)
         write(tree, "generated/config.json", '{"a": 1}\n')
         write(tree, "package-lock.json", "{}\n")  # touched, and as it was
+        write(tree, "same-size.json", "[]\n")
         taken = workspace.take(base)
-        assert files_of(workspace.git, taken.tree) == entries({**FILES, "generated/config.json": '{"a": 1}\n'})
+        assert files_of(workspace.git, taken.tree) == entries(
+            {**FILES, "generated/config.json": '{"a": 1}\n', "same-size.json": "[]\n"}
+        )
 
     @pytest.mark.parametrize(
         "files",

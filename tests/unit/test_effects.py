@@ -10,7 +10,7 @@ import pytest
 from autobuild_action import effects
 from autobuild_action import journal as journals
 from autobuild_action.errors import AuthError, ForgeError, RefusedError, UnknownOutcomeError
-from autobuild_action.model import RESULT_OF, CheckResult, Decision, PullRequestMode, Reason, Result, Why
+from autobuild_action.model import RESULT_OF, CheckResult, Decision, Intent, PullRequestMode, Reason, Result, Why
 from autobuild_action.place import marker
 from autobuild_action.publisher import Publisher, phase
 from autobuild_action.words import Phase
@@ -595,6 +595,18 @@ def test_an_intent_is_pushed_before_every_creation() -> None:
         ("create_review", REVIEW, True),
         ("create_comment", "1/0/report", True),
     ]
+
+
+def test_facts_announce_each_creation_they_make_due_once() -> None:
+    begun = build.journal(start(), Intent(key=STATUS), TURN[0])
+    assert effects.announced(begun, [TURN[1]]) == (Intent(key=PR),)
+    done = build.journal(start(), TURN, build.opened())
+    assert effects.announced(done, [build.ended(Reason.MAX_TURNS)]) == (
+        Intent(key=STATUS),
+        Intent(key=REVIEW),
+        Intent(key="1/0/report"),
+    )
+    assert effects.announced(build.journal(), start()[:1]) == (Intent(key=STATUS),)
 
 
 # --- other people's markers --------------------------------------------------------------------------

@@ -388,6 +388,12 @@ def test_a_new_failure_is_charged_and_named() -> None:
     assert broken(decided) == {"checks": "`tests` failed: tests failed (a::new)"}
 
 
+def test_a_new_failure_in_the_place_of_an_old_one_is_charged() -> None:
+    decided = weighed(build.measured(1, facts.run(FAILED, "a::new")), baseline=base(facts.run(FAILED, "a::old")))
+    assert decided.decision is Decision.FEEDBACK
+    assert broken(decided) == {"checks": "`tests` failed: tests failed (a::new)"}
+
+
 def test_without_a_report_the_head_must_be_green_whatever_the_base_was() -> None:
     red = facts.run(FAILED, counted=False)
     assert weighed(build.measured(1, red), baseline=base(red)).decision is Decision.FEEDBACK
@@ -473,8 +479,8 @@ def reference(text: str) -> EvidenceRef:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """A scene in which all is well but for three things at most, so that each alone comes up often."""
-    spoilt = draw(st.sets(st.sampled_from(SPOILERS), max_size=3))
+    """A scene in which all is well but for two things at most, so that each alone comes up often."""
+    spoilt = draw(st.sets(st.sampled_from(SPOILERS), max_size=2))
 
     def pick(what: str, good: Sequence[T], bad: Sequence[T]) -> T:
         return draw(st.sampled_from(bad if what in spoilt else good))

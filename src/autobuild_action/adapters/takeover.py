@@ -22,7 +22,8 @@ from autobuild_action.model import Refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from autobuild_action.adapters.git import Checkout, Git
+    from autobuild_action.adapters.checkout import Checkout
+    from autobuild_action.adapters.git import Git
 
 MOST_PATHS_KEPT = 500
 DEEPEST = 200

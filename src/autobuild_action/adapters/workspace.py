@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autobuild_action.adapters.git import Author, Checkout, Git
+from autobuild_action.adapters.checkout import Checkout
+from autobuild_action.adapters.git import Author, Git
 from autobuild_action.adapters.takeover import MOST_PATHS_KEPT, Taken, take_over
 from autobuild_action.model import Committed, DiffStat, Unchanged
 
