@@ -101,6 +101,16 @@ def announced(journal: Journal, facts: Sequence[Fact]) -> tuple[Intent, ...]:
     return tuple(Intent(key=effect.key) for effect in creations if not after.intended(effect.key))
 
 
+def closed(journal: Journal) -> bool:
+    """True once everything about the end of the last attempt was shown."""
+    return journal.done(closed_key(journal)) is not None
+
+
+def closed_key(journal: Journal) -> str:
+    """The key under which that is written down."""
+    return f"{journal.attempt.number}/0/closed"
+
+
 def number(journal: Journal) -> int | None:
     """The pull request's number, None where there is none."""
     found = journal.pull_request

@@ -51,7 +51,7 @@ class Record:
     """What a verdict is held against.
 
     ``lines`` has the number of lines of every cited file that exists at the judged commit; ``touched`` is true
-    where the checkout the Coach was given is not what it was.
+    where the checkout the Coach was given is not what it was, ``strict`` where a ``should_fix`` blocks too.
     """
 
     task: Task
@@ -61,6 +61,7 @@ class Record:
     ledger: tuple[LedgerEntry, ...]
     lines: Mapping[str, int]
     touched: bool = False
+    strict: bool = False
 
 
 def faults(verdict: Verdict, record: Record) -> tuple[str, ...]:
@@ -72,7 +73,7 @@ def _faults(verdict: Verdict, record: Record) -> Iterator[str]:
     if record.touched:
         yield "The checkout was changed during the review."
     yield from _criteria_faults(verdict, record.task)
-    yield from _previous_faults(verdict, record.open_issues)
+    yield from _previous_faults(verdict, record)
     if verdict.decision is Decision.APPROVE:
         yield from _approval_faults(verdict, record)
     elif not verdict.issues and all(ruling.status is CriterionStatus.MET for ruling in verdict.criteria):
@@ -92,15 +93,18 @@ def _number(id_: str) -> int:
     return int(id_.removeprefix("AC-"))
 
 
-def _previous_faults(verdict: Verdict, open_issues: tuple[Issue, ...]) -> Iterator[str]:
-    known = {issue.id for issue in open_issues}
-    answered = {answer.issue for answer in verdict.previous}
-    yield from (f"Say in `previous` what became of {id_}." for id_ in sorted(known - answered))
-    yield from (f"There is no open issue {id_}." for id_ in sorted(answered - known))
+def _previous_faults(verdict: Verdict, record: Record) -> Iterator[str]:
+    known = {issue.id for issue in record.open_issues}
+    answered = Counter(answer.issue for answer in verdict.previous)
+    yield from (f"Say in `previous` what became of {id_}." for id_ in sorted(known - answered.keys()))
+    yield from (f"There is no open issue {id_}." for id_ in sorted(answered.keys() - known))
+    yield from (f"Answer {id_} in `previous` once, not {times} times." for id_, times in answered.items() if times > 1)
     if verdict.decision is Decision.APPROVE:
-        must = {issue.id for issue in open_issues if issue.severity is Severity.MUST_FIX}
+        blocking = (Severity.MUST_FIX, Severity.SHOULD_FIX) if record.strict else (Severity.MUST_FIX,)
         left = {answer.issue for answer in verdict.previous if answer.status is PreviousStatus.OPEN}
-        yield from (f"`approve` beside {id_}, a must_fix that is still open." for id_ in sorted(must & left))
+        for issue in record.open_issues:
+            if issue.id in left and issue.severity in blocking:
+                yield f"`approve` beside {issue.id}, a {issue.severity} that is still open."
 
 
 def _approval_faults(verdict: Verdict, record: Record) -> Iterator[str]:

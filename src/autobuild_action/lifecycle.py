@@ -30,7 +30,7 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class GoOn:
-    """Play the unfinished attempt of a run that died."""
+    """Play the unfinished attempt of a run that died; something new needs an attempt of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def admit(journal: Journal | None, *, place: Place, pull: PullState, retry: bool
         return Answer(text=answers.merged(number))
     ended = journal.attempt.ended
     if ended is None:
-        return GoOn()
+        return Start() if news else GoOn()
     if ended.result is not Result.APPROVED or pull is PullState.CLOSED:
         return Start()
     url = place.pull(number) if number else place.compare(journal.base, journal.branch)

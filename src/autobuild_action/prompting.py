@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SYSTEM_PROMPTS = ("player_system", "coach_system")
 MOST_OF_A_DIFF = 60_000
+MOST_MARKED = 60
 MOST_OF_AN_OUTPUT = 6_000
 MOST_OF_INSTRUCTIONS = 20_000
 
@@ -169,13 +170,22 @@ def coach_turn(journal: Journal, turn: Turn, measured: Measured, diff: str, faul
         files=measured.diff.files,
         insertions=measured.diff.insertions,
         deletions=measured.diff.deletions,
-        diff=_fenced(diff, MOST_OF_A_DIFF, "diff"),
+        diff=_fenced(diff, MOST_OF_A_DIFF, "diff") + _marked(turn),
         checks=_checks(measured.checks),
         open_issues="\n".join(_issue(issue) for issue in journal.open_issues) or "None.",
         claims=_claims(turn.report, measured),
         guidance=_guidance(attempt),
         faults=_faults(faults),
     )
+
+
+def _marked(turn: Turn) -> str:
+    """The paths of the turn that the path policy kept out, or wants a person to see."""
+    change = turn.change
+    kept_out = [f"- kept out of the commit: {path.path} ({path.why})" for path in (change.refused if change else ())]
+    person = [f"- a person has to look at: {path}" for path in getattr(change, "needs_person", ())]
+    marked = "\n".join([*kept_out, *person][:MOST_MARKED])
+    return f"\n\nMarked by the path policy:\n\n{_fenced(marked, MOST_OF_AN_OUTPUT)}" if marked else ""
 
 
 def _checks(runs: Sequence[CheckRun]) -> str:

@@ -84,3 +84,8 @@ def test_the_last_attempt_is_the_one_that_counts() -> None:
     assert meaning(again, retry=False) == GoOn()
     blocked = build.journal(build.approved().facts, build.started(2), build.ended(Reason.STOPPED, attempt=2))
     assert meaning(blocked, retry=False) == Start()
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_something_new_for_an_attempt_whose_run_died_begins_another(*, retry: bool) -> None:
+    assert meaning(build.running(), retry=retry, news=True) == Start()

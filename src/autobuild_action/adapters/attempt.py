@@ -15,12 +15,12 @@ from autobuild_action.adapters import store
 from autobuild_action.adapters.git import GitError
 from autobuild_action.adapters.github import GithubForge
 from autobuild_action.adapters.studio import Studio
-from autobuild_action.effects import announced
+from autobuild_action.effects import announced, closed, closed_key
 from autobuild_action.errors import AutobuildError, CancelledRunError, ForgeError
 from autobuild_action.lifecycle import GoOn
 from autobuild_action.lines import commentable
 from autobuild_action.loop import Run, play
-from autobuild_action.model import AttemptStarted, Command, Ended, Outcome, Reason
+from autobuild_action.model import AttemptStarted, Command, Done, Ended, Outcome, Reason
 from autobuild_action.publisher import Publisher
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Production:
             self.repo.react(issue=case.issue, comment=case.request.trigger.id or None, content=STARTED)
         studio = self._studio(case)
         if not isinstance(case.meaning, GoOn):
+            self._close(log, publisher)
             started = self._start(case, log.journal, studio.level)
             log.add(*started, *announced(log.journal, started))
         outcome = self._play(log, publisher, studio)
@@ -90,10 +91,18 @@ class Production:
         ended = _ended(log.journal, outcome)
         log.add(ended, *announced(log.journal, [ended]))
         publisher.show(log)
-        log.add()
+        log.add(Done(key=closed_key(log.journal), github_id=None, url=""))
         self.runner.set_summary(render.job_summary(log.journal, self.place))
         self.trace.keep("journal.json", journals.dumps(log.journal))
         return outcome
+
+    def _close(self, log: store.JournalStore, publisher: Publisher) -> None:
+        """Say the last word of an attempt whose run died before it could, before another one begins."""
+        if not log.journal.attempts or closed(log.journal):
+            return
+        if log.journal.attempt.ended is None:
+            log.add(_ended(log.journal, Outcome(reason=Reason.CANCELLED, detail="Its run ended without a word.")))
+        publisher.show(log)
 
     def _play(self, log: store.JournalStore, publisher: Publisher, studio: Studio) -> Outcome:
         """The loop. Whatever ends it early becomes its outcome here, so that it is reported on the issue."""

@@ -11,7 +11,7 @@ from autobuild_action.adapters import claude
 from autobuild_action.adapters.broker import BrokerLostError
 from autobuild_action.adapters.workspace import COACH, PLAYER, SCRATCH
 from autobuild_action.gate import Record, cited_path, faults
-from autobuild_action.model import Judged, LedgerEntry, PlayerEnded, Role, Session, SessionEnd, Usage, Why
+from autobuild_action.model import Judged, LedgerEntry, PlayerEnded, Role, Session, SessionEnd, Strictness, Usage, Why
 from autobuild_action.ports import Bounds, Identity, Spec
 from autobuild_action.shapes import read_report, read_verdict, report_schema, verdict_schema
 
@@ -259,6 +259,7 @@ class ModelCoach:
                 ledger=tuple(ledger),
                 lines=self._lines(verdict, measured.commit),
                 touched=self._stage.workspace.touched(COACH),
+                strict=attempt.started.strictness is Strictness.STRICT,
             ),
         )
         return (None, wrong) if wrong else (verdict, ())
