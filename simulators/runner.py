@@ -52,6 +52,8 @@ class Runner:
     inputs: Mapping[str, str] = field(default_factory=dict)
     extra_environment: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    """The job that is running, or ran last."""
 
     def environment(self, event: Event, job: Path, inputs: Mapping[str, str]) -> dict[str, str]:
         """The environment and the files of one job, as the runner makes them for a container action."""
@@ -96,7 +98,7 @@ class Runner:
         self.jobs += 1
         job = self.folder / f"job-{self.jobs}"
         environment = self.environment(event, job, inputs or {})
-        process = subprocess.Popen(
+        self.process = process = subprocess.Popen(
             entry,
             env=environment,
             stdin=subprocess.DEVNULL,

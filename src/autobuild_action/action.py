@@ -22,8 +22,6 @@ from autobuild_action.adapters.trace import Trace
 from autobuild_action.errors import (
     AuthError,
     AutobuildError,
-    ClarificationError,
-    ConfigurationError,
     ForgeError,
     RunningError,
     action_exit,
@@ -34,7 +32,7 @@ from autobuild_action.place import Place
 from autobuild_action.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from autobuild_action.adapters.intake import Case
     from autobuild_action.adapters.runner import Runner
@@ -57,8 +55,9 @@ def main(environ: Mapping[str, str] | None = None) -> int:
         return 1
     trace = Trace(runner.folder / "trace", redact)
     console = Console(trace, redact, in_actions=runner.in_actions, verbose=inputs.verbose)
+    runner.close()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    job = Job(runner=runner, inputs=inputs, trace=trace, console=console, environ=environ)
+    job = Job(runner=runner, inputs=inputs, trace=trace, console=console, environ=environ, redact=redact)
     end = _guarded(job)
     console.end_group()
     console.say(f"result: {end.result}" + (f" ({end.reason})" if end.reason.value != end.result.value else ""), "bold")
@@ -66,6 +65,7 @@ def main(environ: Mapping[str, str] | None = None) -> int:
         console.say(end.detail)
     runner.set_outputs(job.outputs(end))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes on Linux
+    trace.open()
     trace.event("end", {"result": end.result, "reason": end.reason, "peak_rss_mb": round(peak, 1)})
     return action_exit(end.result, fail_on_blocked=job.fail_on_blocked)
 
@@ -92,6 +92,7 @@ class Job:
     trace: Trace
     console: Console
     environ: Mapping[str, str]
+    redact: Callable[[str], str]
     fail_on_blocked: bool = False
     journal: Journal | None = None
 
@@ -151,10 +152,11 @@ class Job:
         intake = Intake(repo=self.repo, git=git, place=self.place, inputs=self.inputs, run=self.runner.run)
         issue = intake.issue_of(request)
         if issue is None:
-            return Outcome(reason=Reason.IGNORED, detail="this pull request is not one of autobuild's")
+            return Outcome(reason=Reason.IGNORED, detail=f"#{_number(request)} is a pull request, and not ours")
         try:
             case = intake.case(issue, request)
-        except (ConfigurationError, ClarificationError) as exc:
+        except AutobuildError as exc:
+            self.fail_on_blocked = getattr(exc, "fail_on_blocked", False)
             return self._not_started(issue, request, exc)
         answer = case if isinstance(case, Answer) else case.meaning
         if isinstance(answer, Answer):
@@ -182,6 +184,7 @@ class Job:
             trace=self.trace,
             console=self.console,
             environ=self.environ,
+            redact=self.redact,
         )
         try:
             self.journal, outcome = production.run(case)
@@ -189,6 +192,10 @@ class Job:
             url = exc.cure or self.place.issue(case.issue)
             self._say(case.issue, case.request, "running", answers.already_running(url))
             return Outcome(reason=Reason.IGNORED, detail=f"already running: {url}")
+        except AutobuildError as exc:
+            if production.began:
+                raise
+            return self._not_started(case.issue, case.request, exc)
         return outcome
 
     def _not_started(self, issue: int, request: Build | Retry, exc: AutobuildError) -> Outcome:
@@ -219,7 +226,7 @@ class Job:
         journal = self.journal
         attempt = journal.attempt if journal and journal.attempts else None
         number = effects.number(journal) if journal else None
-        cost = sum(one.cost_usd for one in journal.attempts) if journal else 0.0
+        cost = journal.cost_of(self.runner.run) if journal else 0.0
         return {
             "result": end.result,
             "reason": end.reason,

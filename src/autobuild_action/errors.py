@@ -72,9 +72,10 @@ class SupersededError(AutobuildError):
 
 
 class ClarificationError(AutobuildError):
-    """The issue does not say enough to start."""
+    """The issue does not say enough to start; ``fail_on_blocked`` is the setting, once it was read."""
 
     reason = Reason.NEEDS_CLARIFICATION
+    fail_on_blocked = False
 
 
 class CancelledRunError(AutobuildError):

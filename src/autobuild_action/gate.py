@@ -213,7 +213,7 @@ def _why(run: CheckRun, baseline: Baseline | None) -> str:
 def passed(run: CheckRun, baseline: Baseline | None) -> bool:
     """True where the check passed, or fails only in tests that failed before the Player came.
 
-    The latter needs JUnit counts on both sides (docs/design.md, "Checks").
+    The latter needs JUnit counts on both sides, and a run that went no shorter way than before.
     """
     if run.result is not CheckResult.FAILED:
         return run.result is CheckResult.PASSED
@@ -221,7 +221,8 @@ def passed(run: CheckRun, baseline: Baseline | None) -> bool:
     if not (run.counts and run.counts.failures and before and before.counts):
         return False
     whole = len(run.counts.failures) < MOST_FAILURES  # of a list that was cut, the new ones may be left out
-    return whole and run.counts.failed <= before.counts.failed and not new_failures(run, baseline)
+    as_before = run.exit_code == before.exit_code and run.counts.run >= before.counts.run
+    return whole and as_before and run.counts.failed <= before.counts.failed and not new_failures(run, baseline)
 
 
 def new_failures(run: CheckRun, baseline: Baseline | None) -> tuple[str, ...]:

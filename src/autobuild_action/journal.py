@@ -91,11 +91,6 @@ class Journal:
         """The last attempt; every journal that is played has one."""
         return self.attempts[-1]
 
-    @property
-    def last_run(self) -> RunId | None:
-        """The run that wrote the last fact."""
-        return self.entries[-1].run if self.entries else None
-
     def done(self, key: str) -> Done | None:
         """What became of the creation with this key, None while that is unknown."""
         return next((fact for fact in self.facts if isinstance(fact, Done) and fact.key == key), None)
@@ -132,6 +127,11 @@ class Journal:
         """GitHub's word that this repository has no drafts, so that it is asked once."""
         refused = (fact for fact in self.facts if isinstance(fact, Done) and fact.key.endswith(f"/{NO_DRAFT}"))
         return next(refused, None)
+
+    def cost_of(self, run: RunId) -> float:
+        """US dollars that the sessions of one workflow run cost."""
+        facts = (entry.fact for entry in self.entries if entry.run == run)
+        return sum(fact.session.usage.cost_usd for fact in facts if isinstance(fact, (PlayerEnded, Judged)))
 
     def consumed(self, comment_id: int) -> bool:
         """True once the command in this comment was taken up."""

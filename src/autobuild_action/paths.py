@@ -16,13 +16,21 @@ REFUSED = (
     (".claude/**", "it configures agents"),
     (".codex/**", "it configures agents"),
     (".agents/**", "it configures agents"),
+    (".cursor/**", "it configures agents"),
     (".mcp.json", "it configures agents"),
+    ("gemini.md", "it instructs agents"),
+    ("claude.local.md", "it instructs agents"),
     ("claude.md", "it instructs agents"),
     ("agents.md", "it instructs agents"),
     ("codeowners", "who must review is decided by people only"),
     ("docs/codeowners", "who must review is decided by people only"),
     (".husky/**", "it runs on developers' machines"),
-    (".pre-commit-config.yaml", "it runs on developers' machines"),
+    (".pre-commit-config.y*ml", "it runs on developers' machines"),
+    (".gitlab-ci.yml", "continuous integration is changed by people only"),
+    (".circleci/**", "continuous integration is changed by people only"),
+    ("jenkinsfile", "continuous integration is changed by people only"),
+    (".yarnrc.yml", "it decides where packages come from"),
+    ("pip.conf", "it decides where packages come from"),
     (".envrc", "it runs on developers' machines"),
     (".vscode/tasks.json", "it runs on developers' machines"),
     (".devcontainer/**", "it runs on developers' machines"),
@@ -62,6 +70,7 @@ NEEDS_PERSON = (
 LARGEST_FILE = 10 * 2**20
 LONGEST_PATH = 4000
 MOST_FILES = 5000
+MOST_BYTES = 50 * 2**20
 
 _ATTRIBUTES = re.compile(rb"\b(filter|diff|merge|working-tree-encoding)=")
 _GIT_LIKE = re.compile(r"^(\.git|git~\d+)[ .]*(:.*)?$", re.DOTALL)

@@ -462,6 +462,10 @@ def once(fault: Fault) -> Callable[[str, str, Any], Fault | None]:
 
 
 class TestReading:
+    @pytest.fixture
+    def git(self, tmp_path: Path) -> Git:
+        return bare(tmp_path / "git")
+
     FILES: Mapping[str, Any] = {
         "README.md": "# Title\n",
         "tab\there": "1\n",

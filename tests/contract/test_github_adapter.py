@@ -468,8 +468,9 @@ def refused(code: int, words: str, call: Callable[[], object]) -> None:
 
 
 class TestReadsThatFail:
-    def test_a_server_error_is_got_over(self, ready: Place) -> None:
-        left = [Fault(), Fault(drop=True)]
+    @pytest.mark.parametrize("fault", [Fault(), Fault(drop=True)], ids=["502", "cut"])
+    def test_a_server_error_is_got_over(self, ready: Place, fault: Fault) -> None:
+        left = [fault]
         ready.hub.fault = lambda method, path, _: (
             left.pop() if left and method == "GET" and "comments" in path else None
         )

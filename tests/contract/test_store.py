@@ -46,34 +46,36 @@ def log(git: Git, journal: Journal) -> JournalStore:
     return JournalStore(git, AUTHOR, journal, RUN)
 
 
-def pushed(git: Git) -> Journal:
-    """The journal as somebody else would read it."""
-    head = git.remote_refs(JOURNAL)[JOURNAL]
-    git.fetch(head)
-    return store.read(git, head)
+def pushed(repo: Repository) -> Journal:
+    """The journal that the server has."""
+    return journals.loads(repo.git("cat-file", "blob", f"{JOURNAL}:journal.json"))
+
+
+def links(repo: Repository, ref: str) -> int:
+    """How long the chain of commits is on the server."""
+    return int(repo.git("rev-list", "--count", ref))
 
 
 class TestJournal:
-    def test_every_addition_is_on_the_remote_when_it_returns(self, git: Git, log: JournalStore) -> None:
+    def test_every_addition_is_on_the_remote_when_it_returns(self, repo: Repository, log: JournalStore) -> None:
         facts: tuple[Fact, ...] = (build.started(), Baseline(checks=(build.check(),)), build.player(1))
         for number, fact in enumerate(facts, 1):
             log.add(fact)
-            assert pushed(git) == log.journal
-            assert len(pushed(git).facts) == number
+            assert pushed(repo) == log.journal
+            assert len(pushed(repo).facts) == number
 
-    def test_it_is_a_chain_of_commits_with_one_file(self, git: Git, log: JournalStore) -> None:
+    def test_it_is_a_chain_of_commits_with_one_file(self, repo: Repository, log: JournalStore) -> None:
         log.add(build.started())
         log.add(Baseline(checks=()))
-        head = git.remote_refs(JOURNAL)[JOURNAL]
-        assert git.paths(head) == ["journal.json"]
-        assert len(git.text("rev-list", head).split()) == 2
+        assert list(repo.git.files(JOURNAL)) == ["journal.json"]
+        assert links(repo, JOURNAL) == 2
 
     def test_a_commit_takes_its_branch_along(self, git: Git, repo: Repository, log: JournalStore) -> None:
         work = commit(git, {"calc.py": "better\n"}, head_of(repo))
         log.add(build.started())
         log.add(build.player(1), committed(work))
         assert repo.git.refs()[BRANCH] == work
-        assert pushed(git) == log.journal
+        assert pushed(repo) == log.journal
 
     @pytest.mark.parametrize("refused", [BRANCH, JOURNAL])
     def test_branch_and_journal_arrive_together_or_not_at_all(
@@ -85,22 +87,22 @@ class TestJournal:
         with pytest.raises(PushRefusedError, match="not here"):
             log.add(committed(commit(git, {"a": "1"}, head_of(repo))))
         assert repo.git.refs() == before
-        assert pushed(git) == log.journal, "what is not on the remote did not happen"
+        assert pushed(repo) == log.journal, "what is not on the remote did not happen"
 
-    def test_after_a_refusal_it_goes_on(self, git: Git, repo: Repository, log: JournalStore) -> None:
+    def test_after_a_refusal_it_goes_on(self, repo: Repository, log: JournalStore) -> None:
         repo.refuse_pushes({"*": "closed"})
         with pytest.raises(PushRefusedError):
             log.add(build.started())
         repo.refuse_pushes({})
         log.add(build.started(max_turns=3))
-        assert pushed(git).facts == (build.started(max_turns=3),)
+        assert pushed(repo).facts == (build.started(max_turns=3),)
 
-    def test_notes_go_with_the_next_push(self, git: Git, log: JournalStore) -> None:
+    def test_notes_go_with_the_next_push(self, repo: Repository, log: JournalStore) -> None:
         log.add(build.started())
         log.note(Intent(key="1/0/status"))
-        assert len(pushed(git).facts) == 1
+        assert len(pushed(repo).facts) == 1
         log.add(Baseline(checks=()))
-        assert pushed(git).facts == (build.started(), Intent(key="1/0/status"), Baseline(checks=()))
+        assert pushed(repo).facts == (build.started(), Intent(key="1/0/status"), Baseline(checks=()))
 
     def test_nothing_new_is_not_pushed(self, hub: GitHub, log: JournalStore) -> None:
         log.add(build.started())
@@ -108,32 +110,34 @@ class TestJournal:
         log.add()
         assert len(hub.journal) == before
 
-    def test_notes_alone_can_be_pushed(self, git: Git, log: JournalStore) -> None:
+    def test_notes_alone_can_be_pushed(self, repo: Repository, log: JournalStore) -> None:
         log.add(build.started())
         log.note(Intent(key="1/0/status"))
         log.add()
-        assert pushed(git) == log.journal
+        assert pushed(repo) == log.journal
 
-    def test_of_two_writers_the_second_is_superseded_and_nothing_is_lost(self, git: Git, log: JournalStore) -> None:
+    def test_of_two_writers_the_second_is_superseded_and_nothing_is_lost(
+        self, repo: Repository, git: Git, log: JournalStore
+    ) -> None:
         log.add(build.started())
-        head = git.remote_refs(JOURNAL)[JOURNAL]
+        head = repo.git.sha(JOURNAL)
         late = JournalStore(git, AUTHOR, log.journal, OTHER, head=head)
         log.add(Baseline(checks=()))
         with pytest.raises(SupersededError):
             late.add(Intent(key="1/0/status"))
-        assert pushed(git) == log.journal
+        assert pushed(repo) == log.journal
         assert late.journal.facts == (build.started(),)
 
-    def test_of_two_first_writers_the_second_is_superseded(self, git: Git, log: JournalStore) -> None:
+    def test_of_two_first_writers_the_second_is_superseded(self, repo: Repository, git: Git, log: JournalStore) -> None:
         log.add(build.started())
         stranger = JournalStore(git, AUTHOR, store.new("octo/calc", 1, "autobuild/issue-1", "main"), OTHER)
         with pytest.raises(SupersededError):
             stranger.add(build.started())
-        assert pushed(git) == log.journal
+        assert pushed(repo) == log.journal
 
     @pytest.mark.parametrize("fault", [Fault(when="after"), Fault(when="after", drop=True), Fault(), Fault(drop=True)])
     def test_a_lost_or_broken_push_leaves_one_chain(
-        self, hub: GitHub, git: Git, log: JournalStore, fault: Fault
+        self, repo: Repository, hub: GitHub, log: JournalStore, fault: Fault
     ) -> None:
         log.add(build.started())
         left = [fault]
@@ -141,16 +145,16 @@ class TestJournal:
         log.add(Baseline(checks=()))
         log.add(build.player(1))
         assert not left
-        assert pushed(git) == log.journal
-        assert len(git.text("rev-list", git.remote_refs(JOURNAL)[JOURNAL]).split()) == 3
+        assert pushed(repo) == log.journal
+        assert links(repo, JOURNAL) == 3
 
-    def test_another_process_goes_on_from_the_remote(self, git: Git, log: JournalStore) -> None:
+    def test_another_process_goes_on_from_the_remote(self, repo: Repository, git: Git, log: JournalStore) -> None:
         log.add(build.started())
-        head = git.remote_refs(JOURNAL)[JOURNAL]
-        later = JournalStore(git, AUTHOR, pushed(git), OTHER, head=head)
+        head = repo.git.sha(JOURNAL)
+        later = JournalStore(git, AUTHOR, pushed(repo), OTHER, head=head)
         later.add(Baseline(checks=()))
-        assert pushed(git).facts == (build.started(), Baseline(checks=()))
-        assert pushed(git).last_run == OTHER
+        assert pushed(repo).facts == (build.started(), Baseline(checks=()))
+        assert pushed(repo).entries[-1].run == OTHER
 
     @pytest.mark.parametrize(
         ("files", "words"),
@@ -165,10 +169,10 @@ class TestJournal:
         with pytest.raises(JournalError, match=words):
             store.read(git, commit(git, files))
 
-    def test_texts_of_every_kind_survive(self, git: Git, log: JournalStore) -> None:
+    def test_texts_of_every_kind_survive(self, repo: Repository, log: JournalStore) -> None:
         fact: Fact = Intent(key="line\nbreak\t\u202e\x00 ünï \U0001f600")
         log.add(build.started(), fact)
-        assert pushed(git).facts[1] == fact
+        assert pushed(repo).facts[1] == fact
 
 
 class TestLease:
@@ -176,26 +180,28 @@ class TestLease:
     def lease(self, git: Git) -> LeaseStore:
         return LeaseStore(git, AUTHOR, 1, is_over=never)
 
-    def test_a_free_issue_is_taken(self, git: Git, lease: LeaseStore) -> None:
+    def test_a_free_issue_is_taken(self, repo: Repository, lease: LeaseStore) -> None:
         take(lease, None)
-        kept = content(git)
+        kept = content(repo)
         assert kept["run"] == {"id": "11", "attempt": 1, "url": RUN.url}
         assert datetime.fromisoformat(kept["deadline"]) == NOW + timedelta(seconds=600) + store.GRACE
         assert kept["journal_id"] == "j"
 
-    def test_a_living_holder_is_named(self, git: Git, lease: LeaseStore) -> None:
+    def test_a_living_holder_is_named(self, repo: Repository, git: Git, lease: LeaseStore) -> None:
         head = take(lease, None)
         with pytest.raises(RunningError) as caught:
             take(LeaseStore(git, AUTHOR, 1, is_over=never), head, run=OTHER)
         assert caught.value.cure == RUN.url
-        assert content(git)["run"]["id"] == "11"
+        assert content(repo)["run"]["id"] == "11"
 
     @pytest.mark.parametrize(
         ("late", "over"),
         [(timedelta(seconds=600) + store.GRACE, False), (timedelta(0), True)],
         ids=["its deadline is past", "its run is over"],
     )
-    def test_a_dead_holder_is_followed(self, git: Git, lease: LeaseStore, late: timedelta, over: bool) -> None:  # noqa: FBT001  a case
+    def test_a_dead_holder_is_followed(
+        self, repo: Repository, git: Git, lease: LeaseStore, late: timedelta, *, over: bool
+    ) -> None:
         asked: list[RunId] = []
 
         def is_over(run: RunId) -> bool:
@@ -204,7 +210,7 @@ class TestLease:
 
         head = take(lease, None)
         take(LeaseStore(git, AUTHOR, 1, is_over=is_over), head, run=OTHER, now=NOW + late)
-        assert content(git)["run"]["id"] == "12"
+        assert content(repo)["run"]["id"] == "12"
         assert asked in ([], [RUN])
 
     def test_until_its_deadline_a_holder_lives(self, git: Git, lease: LeaseStore) -> None:
@@ -220,33 +226,33 @@ class TestLease:
         with pytest.raises(RunningError):
             take(LeaseStore(git, AUTHOR, 1, is_over=never), head, run=again)
 
-    def test_a_lease_let_go_is_free_at_once(self, git: Git, lease: LeaseStore) -> None:
+    def test_a_lease_let_go_is_free_at_once(self, repo: Repository, git: Git, lease: LeaseStore) -> None:
         take(lease, None)
         lease.release(NOW)
         lease.release(NOW)
-        head = git.remote_refs(LEASE)[LEASE]
-        assert len(git.text("rev-list", head).split()) == 2, "the second release has nothing to let go"
+        head = repo.git.sha(LEASE)
+        assert links(repo, LEASE) == 2, "the second release has nothing to let go"
         take(LeaseStore(git, AUTHOR, 1, is_over=never), head, run=OTHER)
-        assert content(git)["run"]["id"] == "12"
+        assert content(repo)["run"]["id"] == "12"
 
-    def test_letting_go_never_takes_it_from_a_successor(self, git: Git, lease: LeaseStore) -> None:
+    def test_letting_go_never_takes_it_from_a_successor(self, repo: Repository, git: Git, lease: LeaseStore) -> None:
         head = take(lease, None)
         take(LeaseStore(git, AUTHOR, 1, is_over=lambda _: True), head, run=OTHER)
         with suppress(SupersededError):
             lease.release(NOW)
-        assert content(git)["run"]["id"] == "12"
+        assert content(repo)["run"]["id"] == "12"
 
     def test_a_holder_that_came_after_the_fetch_wins(self, git: Git, lease: LeaseStore) -> None:
         take(lease, None)
         with pytest.raises(RunningError, match="same moment"):
             take(LeaseStore(git, AUTHOR, 1, is_over=never), None, run=OTHER)
 
-    def test_a_lost_answer_is_read_back(self, hub: GitHub, git: Git, lease: LeaseStore) -> None:
+    def test_a_lost_answer_is_read_back(self, repo: Repository, hub: GitHub, lease: LeaseStore) -> None:
         left = [Fault(when="after")]
         hub.fault = lambda _, path, __: left.pop() if left and path.endswith("/git-receive-pack") else None
         take(lease, None)
         lease.release(NOW)
-        assert content(git)["deadline"] == NOW.isoformat()
+        assert content(repo)["deadline"] == NOW.isoformat()
 
     def test_a_refused_lease_is_an_error_with_the_servers_words(self, repo: Repository, lease: LeaseStore) -> None:
         repo.refuse_pushes({"refs/autobuild/*": "no such refs here"})
@@ -324,14 +330,15 @@ def race(line: Connection) -> None:
 
 
 def take(lease: LeaseStore, head: str | None, *, run: RunId = RUN, now: datetime = NOW) -> str:
+    """Answers the commit of the lease."""
     lease.take("j", run, seconds=600, head=head, now=now)
-    git = lease._git  # noqa: SLF001  to fetch as the next run would
-    return git.remote_refs(LEASE)[LEASE]
+    assert lease._held  # noqa: SLF001  what the server has, spared a request
+    return lease._held[0]  # noqa: SLF001
 
 
-def content(git: Git) -> Any:
-    """The lease on the remote."""
-    return json.loads(git.read(git.remote_refs(LEASE)[LEASE], "lease.json") or b"{}")
+def content(repo: Repository) -> Any:
+    """The lease that the server has."""
+    return json.loads(repo.git("cat-file", "blob", f"{LEASE}:lease.json"))
 
 
 def never(_: RunId) -> bool:

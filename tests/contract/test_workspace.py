@@ -105,6 +105,31 @@ class TestTrees:
             workspace.prepare(SCRATCH, base, old)
             assert file.read_text() == "print(1)\n"
 
+    def test_a_folder_that_was_swapped_for_a_link_to_it_comes_back(self, workspace: Workspace, base: str) -> None:
+        tree = workspace.prepare(SCRATCH, base, keep)
+        (tree / "elsewhere").mkdir()
+        (tree / "src").rename(tree / "elsewhere" / "src")
+        (tree / "src").symlink_to("elsewhere/src")
+        tree = workspace.prepare(SCRATCH, base, keep)
+        assert not (tree / "src").is_symlink()
+        assert (tree / "src/app.py").read_text() == "print(1)\n"
+        assert not (tree / "elsewhere").exists()
+
+    def test_nothing_outside_is_removed_through_a_link_in_the_place_of_a_submodules_folder(
+        self, workspace: Workspace, git: Git, tmp_path: Path
+    ) -> None:
+        outside = tmp_path / "outside"
+        (outside / "lib").mkdir(parents=True)
+        (outside / "lib/file").write_text("ours")
+        (outside / "other").write_text("ours")
+        base = commit(git, {"a/vendor/lib": (SUBMODULE, b""), "b": "x"})
+        tree = workspace.prepare(SCRATCH, base, keep)
+        (tree / "a/vendor/lib").rmdir()
+        (tree / "a/vendor").rmdir()
+        (tree / "a/vendor").symlink_to(outside)
+        workspace.prepare(SCRATCH, base, keep)
+        assert (outside / "lib/file").read_text() == (outside / "other").read_text() == "ours"
+
     def test_submodules_keep_their_empty_places(self, workspace: Workspace, git: Git) -> None:
         base = commit(git, {**FILES, "lib/sub": (SUBMODULE, b"1" * 40)})
         tree = workspace.prepare(PLAYER, base, keep)

@@ -591,3 +591,32 @@ def test_an_approval_comes_out_exactly_where_the_whole_conjunction_holds(scene: 
     event(f"approved: {approved}")
     assert approved == approvable(scene)
     assert not approved or all(rule.held for rule in decided.rules)
+
+
+def test_an_earlier_should_fix_that_is_open_blocks_an_approval_in_strict_mode_alone() -> None:
+    earlier = build.issue(severity=Severity.SHOULD_FIX)
+    verdict = replace(approving(build.run_ref()), previous=(Previous(issue="I1.1.1", status=PreviousStatus.OPEN),))
+    relaxed = replace(RECORD, open_issues=(earlier,))
+    assert found(verdict, relaxed) == ()
+    assert found(verdict, replace(relaxed, strict=True)) == (
+        "`approve` beside I1.1.1, a should_fix that is still open.",
+    )
+
+
+def test_an_earlier_issue_is_answered_once() -> None:
+    answers = tuple(
+        Previous(issue="I1.1.1", status=status) for status in (PreviousStatus.OPEN, PreviousStatus.RESOLVED)
+    )
+    verdict = replace(approving(), previous=answers)
+    assert "Answer I1.1.1 in `previous` once, not 2 times." in found(
+        verdict, replace(RECORD, open_issues=(build.issue(),))
+    )
+
+
+def test_a_suite_that_runs_less_or_ends_otherwise_than_before_is_no_known_failure() -> None:
+    before = build.check(FAILED, failures=["a::b"])
+    baseline = Baseline(checks=(before,))
+    assert before.counts is not None
+    assert gate.passed(before, baseline)
+    assert not gate.passed(replace(before, exit_code=2), baseline)
+    assert not gate.passed(replace(before, counts=replace(before.counts, run=1)), baseline)

@@ -179,8 +179,14 @@ def test_facts_are_numbered_on_from_the_last_one() -> None:
     made = build.journal(Intent(key="a"), Intent(key="b"))
     made = made.append([Intent(key="c"), Intent(key="d")], run=RunId(id="2", attempt=1, url="u"), at=build.NOON)
     assert [entry.seq for entry in made.entries] == [1, 2, 3, 4]
-    assert made.last_run == RunId(id="2", attempt=1, url="u")
-    assert build.journal().last_run is None
+    assert made.entries[-1].run == RunId(id="2", attempt=1, url="u")
+
+
+def test_the_cost_of_a_run_is_that_of_its_own_sessions() -> None:
+    made = build.journal(build.started(), build.player(1, cost=0.5))
+    made = made.append([build.player(2, cost=0.25)], run=RunId(id="2", attempt=1, url="u"), at=build.NOON)
+    assert made.cost_of(build.RUN) == 0.5
+    assert made.cost_of(RunId(id="2", attempt=1, url="u")) == 0.25
 
 
 def test_a_kind_of_fact_that_is_not_known_is_left_out() -> None:

@@ -24,7 +24,7 @@ from autobuild_action.model import AttemptStarted, Command, Done, Ended, Outcome
 from autobuild_action.publisher import Publisher
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from autobuild_action.adapters.console import Console
     from autobuild_action.adapters.git import Git
@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from autobuild_action.place import Place
 
 STARTED = "eyes"
+LONGEST_DIFF = 2_000_000
+"""Characters; reading a longer one for the places of comments costs gigabytes, and nobody reviews it line by line."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Production:
     """What an attempt is made with."""
 
@@ -52,7 +54,10 @@ class Production:
     trace: Trace
     console: Console
     environ: Mapping[str, str]
+    redact: Callable[[str], str]
     started: float = field(default_factory=time.monotonic)
+    began: bool = False
+    """True once the attempt is in the journal, from where on it reports its own end."""
 
     def run(self, case: Case) -> tuple[Journal, Outcome]:
         """Claim the issue, play, and say how it ended. Raises ``RunningError`` where another run has the issue."""
@@ -68,7 +73,7 @@ class Production:
         )
         head = case.refs.get(journal_ref)
         log = store.JournalStore(self.git, self.repo.author, journal, self.runner.run, head=head)
-        log.tell = self.console.fact
+        log.tell, log.redact = self.console.fact, self.redact
         try:
             outcome = self._attempt(case, log)
         finally:
@@ -77,7 +82,7 @@ class Production:
         return log.journal, outcome
 
     def _attempt(self, case: Case, log: store.JournalStore) -> Outcome:
-        forge = GithubForge(self.repo, case.issue)
+        forge = GithubForge(self.repo, case.issue, self.redact)
         publisher = Publisher(forge, self.place, lines=self._lines, warn=self.console.warn, inherited=log.journal)
         with suppress(ForgeError):
             self.repo.react(issue=case.issue, comment=case.request.trigger.id or None, content=STARTED)
@@ -86,13 +91,14 @@ class Production:
             self._close(log, publisher)
             started = self._start(case, log.journal, studio.level)
             log.add(*started, *announced(log.journal, started))
+        self.began = True
         outcome = self._play(log, publisher, studio)
         self.console.group("Finish")
         ended = _ended(log.journal, outcome)
         log.add(ended, *announced(log.journal, [ended]))
         publisher.show(log)
         log.add(Done(key=closed_key(log.journal), github_id=None, url=""))
-        self.runner.set_summary(render.job_summary(log.journal, self.place))
+        self.runner.set_summary(self.redact(render.job_summary(log.journal, self.place)))
         self.trace.keep("journal.json", journals.dumps(log.journal))
         return outcome
 
@@ -163,12 +169,14 @@ class Production:
             environ=self.environ,
             console=self.console,
             branch=case.branch,
+            hidden=self.runner.event_path if self.runner.closed else self.trace.folder / "trace.jsonl",
             seconds_left=lambda: seconds - (time.monotonic() - self.started),
         )
 
     def _lines(self, base: str, head: str) -> Mapping[str, tuple[range, ...]]:
         with suppress(GitError):
-            return commentable(self.git.diff(base, head))
+            diff = self.git.diff(base, head)
+            return commentable(diff) if len(diff) < LONGEST_DIFF else {}
         return {}
 
 

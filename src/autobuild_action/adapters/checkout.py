@@ -53,11 +53,17 @@ class Checkout:
             _fill(template, self.folder)
 
     def _bring_back(self, commit: str) -> None:
+        """What does not belong goes first: git would look through a link in a folder's place and find all well."""
         self._stand()
+        listed = self.git.run("ls-tree", "-r", "-z", commit).split(b"\0")
+        entries = {path: meta for meta, _, path in (row.partition(b"\t") for row in listed if row)}
+        modules = {path for path, meta in entries.items() if meta.startswith(SUBMODULE.encode())}
+        _remove(list(_strangers(os.fsencode(self.folder), set(entries), modules)))
         if young := self._young():  # git would take them for untouched
             self._run("update-index", "-z", "--force-remove", "--stdin", stdin=terminated(young))
         self._run("read-tree", "--reset", "-u", commit)
-        _clean(os.fsencode(self.folder), self.tracked())
+        if gone := self._stale()[1]:
+            raise GitError(f"{len(gone)} files did not come back.")
 
     def _stand(self) -> None:
         """See to it that the folder is one, whatever an agent put in its place."""
@@ -86,12 +92,16 @@ class Checkout:
         counts as unchanged. No filter runs: attributes in the tree cannot matter. Submodules are passed over.
         """
         self._stand()
+        suspects, gone = self._stale()
+        suspects += [path for path in self._young() if path not in {*suspects, *gone}]
+        return self._differing(suspects), gone
+
+    def _stale(self) -> tuple[list[bytes], list[bytes]]:
+        """Tracked paths whose stat data is not the index's, and those that are gone."""
         fields = self._run("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all").split(b"\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
-        found = {path: meta.rsplit(b" ", 1)[-1] for meta, path in pairs if not meta.startswith(b":160000")}
-        suspects = [path for path, state in found.items() if state != b"D"]
-        suspects += [path for path in self._young() if path not in found]
-        return self._differing(suspects), [path for path, state in found.items() if state == b"D"]
+        found = [(meta.rsplit(b" ", 1)[-1], path) for meta, path in pairs if not meta.startswith(b":160000")]
+        return [path for state, path in found if state != b"D"], [path for state, path in found if state == b"D"]
 
     def _young(self) -> list[bytes]:
         """Tracked files touched since the hand-over although git may take them for untouched.
@@ -191,29 +201,40 @@ def _times_of_change(index: bytes) -> Iterator[tuple[bytes, int]]:
         start += (end - start + 8) & ~7
 
 
-def _clean(folder: bytes, tracked: set[bytes]) -> None:
-    """Remove all that is not tracked, whatever kind of file it is, and give folders their usual mode.
+def _strangers(folder: bytes, tracked: set[bytes], modules: set[bytes]) -> Iterator[bytes]:
+    """Full paths of all that is not tracked, or not the kind of thing that is; folders get their usual mode.
 
-    ``git clean`` leaves pipes, sockets and the ``.git`` of a nested repository whose files are tracked.
+    ``git clean`` leaves pipes, sockets and the ``.git`` of a nested repository whose files are tracked. The walk goes
+    down by handles that follow no link, so that a link in a folder's place is a stranger and never a way out.
     """
     folders = {b""}
     for path in tracked:
         while (path := path.rpartition(b"/")[0]) not in folders:
             folders.add(path)
-    odd: list[bytes] = []
-    for below in folders:
-        here = os.path.join(folder, below)
-        os.chmod(here, 0o755)  # noqa: S103  the sandbox decides who may reach the tree
-        with os.scandir(here) as found:
-            entries = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in found]
-        for name, is_folder in entries:
-            path = below + b"/" + name if below else name
-            full = os.path.join(folder, path)
-            if path in tracked and is_folder:  # the empty place of a submodule
-                odd += [os.path.join(full, inside) for inside in os.listdir(full)]
-            elif path not in (folders if is_folder else tracked):
-                odd.append(full)
-    _remove(odd)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield from _strangers_below(handle, folder, b"", (folders, tracked, modules))
+    finally:
+        os.close(handle)
+
+
+def _strangers_below(
+    handle: int, folder: bytes, prefix: bytes, known: tuple[set[bytes], set[bytes], set[bytes]]
+) -> Iterator[bytes]:
+    folders, tracked, modules = known
+    os.fchmod(handle, 0o755)  # the sandbox decides who may reach the tree
+    with os.scandir(handle) as found:
+        entries = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in found]
+    for name, is_folder in entries:
+        path = prefix + name
+        if is_folder and (path in folders or path in modules):
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+            try:
+                yield from _strangers_below(below, folder, path + b"/", known)
+            finally:
+                os.close(below)
+        elif is_folder or path not in tracked:
+            yield os.path.join(folder, path)
 
 
 def _remove(paths: Sequence[bytes]) -> None:

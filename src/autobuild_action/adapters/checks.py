@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import stat
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autobuild_action import gate
@@ -20,28 +22,26 @@ if TYPE_CHECKING:
     from autobuild_action.model import Check, CheckRun, Decided, Fact, Measure, Turn, Weigh
     from autobuild_action.ports import Sandbox
 
+RESERVE_SECONDS = 30
+"""What a check leaves of the run's time, so that the run can still say that it is over."""
 JUNIT_NAME = "autobuild-junit.xml"
 WITH_JUNIT = f'export {JUNIT_VARIABLE}="$TMPDIR/{JUNIT_NAME}"; eval "$1"'
 
 
+@dataclass(frozen=True)
 class Checks:
-    """The project's checks on the commits of one run."""
+    """The project's checks on the commits of one run.
 
-    def __init__(
-        self,
-        checks: Sequence[Check],
-        workspace: Workspace,
-        sandbox: Sandbox,
-        *,
-        remote_head: Callable[[], str | None],
-        say: Callable[[str], None],
-    ) -> None:
-        """``remote_head`` reads where the branch is on GitHub; ``say`` tells people what is going on."""
-        self.checks = checks
-        self._workspace = workspace
-        self._sandbox = sandbox
-        self._remote_head = remote_head
-        self._say = say
+    ``remote_head`` reads where the branch is on GitHub, ``say`` tells people what is going on, ``seconds_left`` is
+    what remains of the run: no check may outlast it.
+    """
+
+    checks: Sequence[Check]
+    workspace: Workspace
+    sandbox: Sandbox
+    remote_head: Callable[[], str | None]
+    say: Callable[[str], None]
+    seconds_left: Callable[[], float] = lambda: math.inf
 
     def run_all(self, commit: str) -> tuple[CheckRun, ...]:
         """Every check on one commit, each in a checkout and a session of its own."""
@@ -59,37 +59,37 @@ class Checks:
                 commit=step.commit,
                 checks=runs,
                 audit=audit(ended.report if ended else None, commands, runs),
-                diff=self._workspace.diff_stat(journal.attempt.started.base_commit, step.commit),
+                diff=self.workspace.diff_stat(journal.attempt.started.base_commit, step.commit),
             )
         ]
 
     def weigh(self, journal: Journal, step: Weigh) -> Sequence[Fact]:
         """The gate's word on the step's turn."""
-        return [_weigh(journal, journal.attempt.turns[-1], step, self._remote_head())]
+        return [_weigh(journal, journal.attempt.turns[-1], step, self.remote_head())]
 
     def _run(self, check: Check, commit: str) -> CheckRun:
         session = f"check-{check.name}".replace(" ", "-")
-        self._say(f"check `{check.name}`: {check.command}")
-        tree = self._workspace.prepare(SCRATCH, commit, lambda tree: self._sandbox.own(session, tree, writable=True))
+        self.say(f"check `{check.name}`: {check.command}")
+        tree = self.workspace.prepare(SCRATCH, commit, lambda tree: self.sandbox.own(session, tree, writable=True))
         spec = Spec(
             session=session,
             identity=Identity.CHECK,
             argv=("sh", "-c", WITH_JUNIT, "sh", check.command),
             work=tree,
-            limits=Bounds(seconds=check.seconds),
+            limits=Bounds(seconds=min(check.seconds, max(1.0, self.seconds_left() - RESERVE_SECONDS))),
             env={"CI": "true"},
         )
         try:
-            ended = self._sandbox.run(spec)
+            ended = self.sandbox.run(spec)
             run = check_run(check, ended, self._junit(session))
         finally:
-            self._sandbox.end(session)
-        self._say(f"check `{check.name}` {run.result}: {run.why}")
+            self.sandbox.end(session)
+        self.say(f"check `{check.name}` {run.result}: {run.why}")
         return run
 
     def _junit(self, session: str) -> bytes | None:
         """The report, if the check left one that is a file (not a link, not a pipe) and not too large."""
-        path = self._sandbox.temp(session) / JUNIT_NAME
+        path = self.sandbox.temp(session) / JUNIT_NAME
         with suppress(OSError):
             state = path.lstat()
             if stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST_JUNIT:

@@ -183,7 +183,7 @@ def _run_server(run: Callable[[str], str]) -> Any:  # noqa: ANN401  the SDK's ow
 
     @tool(
         "run",
-        "Run a shell command in a throw-away copy of the judged commit, without network. The answer begins with the "
+        "Run a shell command in a throw-away copy of the judged commit. The answer begins with the "
         "id to cite as evidence (R1, R2, ...), the exit code and the time; then the command's output.",
         {"command": str},
     )

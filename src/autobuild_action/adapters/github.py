@@ -6,6 +6,7 @@ outcome is unknown is reported as such, and the publisher looks before it writes
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ from autobuild_action.lifecycle import PullState
 from autobuild_action.ports import Posted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from github.Repository import Repository
 
@@ -217,10 +218,11 @@ class Repo:
 class GithubForge:
     """One issue of a repository; implements the port ``Forge``."""
 
-    def __init__(self, repo: Repo, issue: int) -> None:
-        """Write about ``issue``."""
+    def __init__(self, repo: Repo, issue: int, redact: Callable[[str], str] = str) -> None:
+        """Write about ``issue``; every text passes ``redact`` on its way out."""
         self._at = repo
         self._number = issue
+        self._redact = redact
 
     # --- comments
 
@@ -236,14 +238,14 @@ class GithubForge:
         """Comment on the issue."""
         with _writing():
             url = f"{self._at.repo.url}/issues/{self._number}/comments"
-            _, made = self._at.repo.requester.requestJsonAndCheck("POST", url, input={"body": body})
+            made = self._send("POST", url, {"body": body})
             return Posted(id=int(made["id"]), url=str(made["html_url"]))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
         """Replace a comment's text."""
         with _writing():
             url = f"{self._at.repo.url}/issues/comments/{comment_id}"
-            self._at.repo.requester.requestJsonAndCheck("PATCH", url, input={"body": body})
+            self._send("PATCH", url, {"body": body})
 
     # --- the pull request
 
@@ -259,14 +261,14 @@ class GithubForge:
         """Open a pull request."""
         with _writing():
             asked = {"base": base, "head": branch, "title": title, "body": body, "draft": draft}
-            _, made = self._at.repo.requester.requestJsonAndCheck("POST", f"{self._at.repo.url}/pulls", input=asked)
+            made = self._send("POST", f"{self._at.repo.url}/pulls", asked)
             return Posted(id=int(made["number"]), url=str(made["html_url"]))
 
     def edit_pull_request(self, number: int, *, body: str) -> None:
         """Replace a pull request's body."""
         with _writing():
             url = f"{self._at.repo.url}/pulls/{number}"
-            self._at.repo.requester.requestJsonAndCheck("PATCH", url, input={"body": body})
+            self._send("PATCH", url, {"body": body})
 
     def set_draft(self, number: int, *, draft: bool) -> None:
         """Mark a pull request ready for review, or a draft again; nothing where it is so already."""
@@ -281,7 +283,7 @@ class GithubForge:
         """Request a person's review."""
         with _writing():
             url = f"{self._at.repo.url}/pulls/{number}/requested_reviewers"
-            self._at.repo.requester.requestJsonAndCheck("POST", url, input={"reviewers": [login]})
+            self._send("POST", url, {"reviewers": [login]})
 
     # --- reviews
 
@@ -298,7 +300,7 @@ class GithubForge:
         asked = {"commit_id": commit, "body": body, "event": "COMMENT", "comments": list(comments)}
         with _writing():
             url = f"{self._at.repo.url}/pulls/{number}/reviews"
-            _, made = self._at.repo.requester.requestJsonAndCheck("POST", url, input=asked)
+            made = self._send("POST", url, asked)
             return Posted(id=int(made["id"]), url=str(made["html_url"]))
 
     # --- labels and statuses
@@ -308,7 +310,7 @@ class GithubForge:
         asked = {"state": state, "description": description, "target_url": url, "context": CONTEXT}
         with _writing():
             where = f"{self._at.repo.url}/statuses/{commit}"
-            self._at.repo.requester.requestJsonAndCheck("POST", where, input=asked)
+            self._send("POST", where, asked)
 
     def set_label(self, label: str | None) -> None:
         """Leave exactly this one of our labels on the issue, or none; the trigger label is people's."""
@@ -329,6 +331,13 @@ class GithubForge:
                 raise
 
     # --- helpers
+
+    def _send(self, method: str, url: str, asked: Mapping[str, object]) -> dict[str, Any]:
+        """One write; no secret leaves in it, whoever wrote the text."""
+        clean = json.loads(self._redact(json.dumps(asked)))
+        _, made = self._at.repo.requester.requestJsonAndCheck(method, url, input=clean)
+        answer: dict[str, Any] = made
+        return answer
 
     @cached_property
     def _issue(self) -> Any:  # noqa: ANN401  PyGithub's Issue

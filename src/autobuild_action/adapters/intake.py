@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from autobuild_action import answers, config, effects, events
 from autobuild_action.adapters import store
-from autobuild_action.errors import ConfigurationError
+from autobuild_action.errors import ClarificationError, ConfigurationError
 from autobuild_action.lifecycle import Answer, PullState, admit
 from autobuild_action.task import freeze, visible
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autobuild_action.adapters.git import Git
     from autobuild_action.adapters.github import Repo
     from autobuild_action.config import Inputs, Settings
-    from autobuild_action.events import Build, Retry
+    from autobuild_action.events import Build, Retry, Snapshot
     from autobuild_action.journal import Journal
     from autobuild_action.lifecycle import GoOn, Start
     from autobuild_action.model import RunId, Task
@@ -70,9 +70,10 @@ class Intake:
     run: RunId
 
     def issue_of(self, request: Build | Retry) -> int | None:
-        """The issue that a request is about, None for a pull request that is not ours."""
+        """The issue that a request is about, None for a pull request: but a retry on ours is about its issue."""
         if isinstance(request, events.Build):
-            return request.issue
+            dispatched = request.snapshot is None
+            return None if dispatched and self.repo.is_pull_request(request.issue) else request.issue
         if not request.on_pull_request:
             return request.number
         repository, branch = self.repo.branch_of(request.number)
@@ -106,7 +107,7 @@ class Intake:
                 return Answer(text=answers.edited_since())
             task, note = journal.attempt.task, answers.old_contract()
         else:
-            task, note = freeze(snapshot.title, snapshot.body, labels=snapshot.labels), ""
+            task, note = self._frozen(snapshot, settings), ""
         return Case(
             issue=issue,
             request=request,
@@ -124,6 +125,13 @@ class Intake:
     def _label(self) -> str:
         """The label by which the event was let through: the input's."""
         return self.inputs.values.get("label", DEFAULT_LABEL)
+
+    def _frozen(self, snapshot: Snapshot, settings: Settings) -> Task:
+        try:
+            return freeze(snapshot.title, snapshot.body, labels=snapshot.labels)
+        except ClarificationError as exc:
+            exc.fail_on_blocked = settings.fail_on_blocked
+            raise
 
     def _fetch(self, issue: int, base: str) -> dict[str, str]:
         """Fetch what this issue needs, shallow, and answer the remote's refs."""
@@ -166,6 +174,6 @@ def _news(journal: Journal | None, request: Build | Retry, task: Task, refs: Map
     if journal is None or not journal.attempts:
         return True
     heads = [attempt.head for attempt in journal.attempts if attempt.head]
-    moved = bool(heads) and refs.get(f"refs/heads/{journal.branch}") not in (None, heads[-1])
+    moved = bool(heads) and refs.get(f"refs/heads/{journal.branch}") != heads[-1]  # or gone
     text = isinstance(request, events.Retry) and bool(request.text)
     return text or moved or journal.attempt.task.sha256 != task.sha256

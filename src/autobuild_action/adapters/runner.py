@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 NEEDED = ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY")
 PUBLIC = "https://github.com"
 MOUNTED_TEMP = "/github/runner_temp"
+RUNNERS_OWN = Path("/github")
 LARGEST_SUMMARY = 1_000_000
 
 
@@ -44,6 +46,19 @@ class Runner:
         except (OSError, ValueError) as exc:
             raise ConfigurationError(f"The event's file {self.event_path} can't be read: {exc}.") from exc
         return payload if isinstance(payload, dict) else {}
+
+    @property
+    def closed(self) -> bool:
+        """True in the container, where root can hide the runner's folders."""
+        return self.folder.is_relative_to(RUNNERS_OWN) and os.geteuid() == 0
+
+    def close(self) -> None:
+        """Hide the runner's own folders from every other uid; the container's folder, so it ends with it.
+
+        They hold the event, the job's files and, where a step did a checkout, the credentials it left.
+        """
+        if self.closed:
+            RUNNERS_OWN.chmod(0o700)
 
     def set_outputs(self, outputs: Mapping[str, object]) -> None:
         """Hand the outputs over; the delimiter is random, so that no value can end its block."""

@@ -22,6 +22,7 @@ ls "$1" >/dev/null 2>&1 && echo "our git directory can be listed"
 cat "/proc/$2/environ" >/dev/null 2>&1 && echo "the orchestrator's environment can be read"
 kill -0 "$2" 2>/dev/null && echo "the orchestrator can be signalled"
 test -w /var/run/docker.sock && echo "the Docker engine's socket can be written"
+test -r "$3" && echo "the runner's event file can be read"
 cat /etc/shadow >/dev/null 2>&1 && echo "/etc/shadow can be read"
 env | grep -Eq '^(GITHUB_TOKEN|INPUT_|ACTIONS_|ANTHROPIC_|CLAUDE_CODE_OAUTH)' && echo "a secret's variable is set"
 grep -q '^NoNewPrivs:[[:space:]]*1' /proc/self/status || echo "new privileges can be had"
@@ -31,8 +32,11 @@ echo over
 """
 
 
-def self_test(sandbox: Sandbox, git_folder: Path, work: Path) -> None:
-    """Run the probes; raises ``SetupError`` naming each that got through. Level ``none`` promises nothing."""
+def self_test(sandbox: Sandbox, git_folder: Path, work: Path, hidden: Path | None = None) -> None:
+    """Run the probes, ``hidden`` being one more file that must be out of reach.
+
+    Raises ``SetupError`` naming each probe that got through. Level ``none`` promises nothing.
+    """
     if sandbox.level is Level.NONE:
         return
     session = "self-test"
@@ -41,7 +45,7 @@ def self_test(sandbox: Sandbox, git_folder: Path, work: Path) -> None:
     spec = Spec(
         session=session,
         identity=Identity.PLAYER,
-        argv=("sh", "-c", PROBES, "sh", str(git_folder), str(os.getpid())),
+        argv=("sh", "-c", PROBES, "sh", str(git_folder), str(os.getpid()), str(hidden or git_folder)),
         work=work,
         limits=Bounds(seconds=10),
     )

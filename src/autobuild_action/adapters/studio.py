@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ class Studio:
     environ: Mapping[str, str]
     console: Console
     branch: str
+    hidden: Path
     seconds_left: Callable[[], float]
 
     @property
@@ -87,7 +89,7 @@ class Studio:
         with self._folder() as folder, self._broker() as broker:
             self.console.group("Preflight")
             sandbox = HostSandbox(folder / "box", self.level)
-            self_test(sandbox, self.git.folder, folder / "probe" / "work")
+            self_test(sandbox, self.git.folder, folder / "probe" / "work", hidden=self.hidden)
             self.console.say(f"isolation level `{sandbox.level}`: {SELF_TESTED[sandbox.level is not Level.NONE]}")
             self._fetch(attempt.started.base_commit, attempt.started.start_commit)
             workspace = Workspace(self.git, folder / "trees", self.author)
@@ -98,6 +100,7 @@ class Studio:
                 sandbox,
                 remote_head=lambda: self.git.remote_refs(f"refs/heads/{self.branch}").get(f"refs/heads/{self.branch}"),
                 say=self.console.say,
+                seconds_left=self.seconds_left,
             )
             self._set_up(workspace, sandbox, base, folder)
             if attempt.baseline is None:
@@ -199,10 +202,11 @@ class Studio:
                     f"`setup-command` failed ({how}): {tail}", "Correct it and comment `/autobuild retry`."
                 )
             home = folder / "home-template"
-            shutil.copytree(sandbox.temp(session).parent / "home", home, symlinks=True)
+            copy = ["cp", "--archive", "--reflink=auto", str(sandbox.temp(session).parent / "home"), str(home)]
+            subprocess.run(copy, check=True, capture_output=True)
         finally:
             sandbox.end(session)
-        shutil.rmtree(tree / ".git")
+        shutil.rmtree(tree / ".git", ignore_errors=True)
         workspace.template = tree
         sandbox.home_template = home
 

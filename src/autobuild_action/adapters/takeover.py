@@ -110,6 +110,7 @@ class _Sorting:
     files: list[tuple[str, bytes]] = field(default_factory=list)
     links: list[tuple[bytes, bytes]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    size: int = 0
 
     def sort(self, folder: Path, path: bytes) -> None:
         """Put one existing path on the list it belongs to."""
@@ -123,7 +124,7 @@ class _Sorting:
             return
         if stat.S_ISLNK(state.st_mode):
             self._link(path, os.readlink(full))
-        elif why := _file_refusal(path, full, state) or self._one_too_many():
+        elif why := _file_refusal(path, full, state) or self._one_too_many(state.st_size):
             self.refuse(path, why)
         else:
             self.files.append(("100755" if state.st_mode & 0o111 else "100644", path))
@@ -147,8 +148,13 @@ class _Sorting:
         else:
             self.links.append((path, target))
 
-    def _one_too_many(self) -> str | None:
-        return f"more than {paths.MOST_FILES} files in one turn" if len(self.files) >= paths.MOST_FILES else None
+    def _one_too_many(self, size: int) -> str | None:
+        if len(self.files) >= paths.MOST_FILES:
+            return f"more than {paths.MOST_FILES} files in one turn"
+        if self.size + size > paths.MOST_BYTES:
+            return f"more than {paths.MOST_BYTES:,} bytes in one turn"
+        self.size += size
+        return None
 
 
 def _file_refusal(path: bytes, full: bytes, state: os.stat_result) -> str | None:

@@ -17,9 +17,9 @@ class Trace:
     """A folder with ``trace.jsonl`` and whatever else is worth keeping."""
 
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
-        """Make the folder, readable for the runner's user."""
+        """Make the folder; agents of this run must not read what others did."""
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o755)
+        folder.chmod(0o700)
         self.folder = folder
         self._redact = redact
 
@@ -31,6 +31,10 @@ class Trace:
             file.write(
                 (text if len(text) <= LONGEST_TEXT else json.dumps({"kind": kind, "cut": text[:LONGEST_TEXT]})) + "\n"
             )
+
+    def open(self) -> None:
+        """Let the runner's user read it, now that no agent is left."""
+        self.folder.chmod(0o755)
 
     def keep(self, name: str, text: str) -> None:
         """Keep a whole document."""
