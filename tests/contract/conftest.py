@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,24 +20,45 @@ if TYPE_CHECKING:
     from simulators.github import Repository
 
 BOT = "github-actions[bot]"
+FILES = {"README.md": "# calc\n", "calc.py": "def add(a, b):\n    return a + b\n"}
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[GitHub]:
-    with GitHub(tmp_path / "hub") as hub:
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitHub]:
+    """One server for all, since starting and stopping it takes longer than most tests."""
+    with GitHub(tmp_path_factory.mktemp("hub")) as hub:
         yield hub
-    assert hub.violations == []
 
 
 @pytest.fixture
-def repo(hub: GitHub) -> Repository:
+def hub(server: GitHub) -> Iterator[GitHub]:
+    """As new: without repositories, tokens, requests and faults."""
+    server.repositories.clear()
+    server.tokens.clear()
+    server.journal.clear()
+    shutil.rmtree(server.folder, ignore_errors=True)
+    yield server
+    server.fault = None
+    violations = server.violations.copy()
+    server.violations.clear()
+    assert violations == []
+
+
+@pytest.fixture(scope="session")
+def made_once(server: GitHub, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The objects and refs of a repository with one commit."""
+    repo = server.repository("octo/template", files=FILES)
+    return shutil.copytree(repo.git.folder, tmp_path_factory.mktemp("template") / "git")
+
+
+@pytest.fixture
+def repo(made_once: Path, hub: GitHub) -> Repository:
     for login in ("alice", "mallory"):
         hub.user(login)
-    return hub.repository(
-        "octo/calc",
-        files={"README.md": "# calc\n", "calc.py": "def add(a, b):\n    return a + b\n"},
-        roles={"alice": "write", "trudy": "triage", "max": "maintain"},
-    )
+    repo = hub.repository("octo/calc", roles={"alice": "write", "trudy": "triage", "max": "maintain"})
+    for name in ("objects", "refs"):
+        shutil.copytree(made_once / name, repo.git.folder / name, dirs_exist_ok=True)
+    return repo
 
 
 @pytest.fixture

@@ -203,6 +203,8 @@ class TestTrace:
         assert event["kind"] == "kind"
         assert len(event["cut"]) == LONGEST_TEXT
 
-    def test_its_folder_can_be_read_by_the_runners_user(self, tmp_path: Path) -> None:
+    def test_its_folder_is_hidden_from_agents_and_opened_for_the_runners_user_in_the_end(self, tmp_path: Path) -> None:
         trace = Trace(tmp_path / "a" / "b", str)
+        assert trace.folder.stat().st_mode & 0o777 == 0o700
+        trace.open()
         assert trace.folder.stat().st_mode & 0o777 == 0o755

@@ -167,7 +167,7 @@ class TestEnvironment:
         found = environment(box, box.spec("env", "-0", env=env))
         assert found["TMPDIR"] == str(box.sandbox.temp("one"))
         assert Path(found["HOME"]).parent == Path(found["TMPDIR"]).parent
-        assert found["AUTOBUILD_SESSION"] == "one"
+        assert found["AUTOBUILD_SESSION"].startswith("one.")
 
     def test_values_arrive_as_they_are(self, box: Box) -> None:
         odd = "a b'\"$(id)\n\\ é="
@@ -219,7 +219,7 @@ class TestEnd:
         """H-48: whatever was left in the background is dead when the command's end is told."""
         ended = box.sh(f"{escape}\necho over")
         assert (ended.exit_code, ended.output) == (0, "over\n")
-        assert alive("one") == []
+        assert alive(box, "one") == []
 
     def test_no_survivor_of_a_launched_session(self, box: Box) -> None:
         launcher = box.sandbox.launcher(box.spec("sh", "-c"))
@@ -227,9 +227,26 @@ class TestEnd:
         with subprocess.Popen([launcher, script], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "started\n"
-            assert len(alive("one")) >= 2
+            assert len(alive(box, "one")) >= 2
             box.sandbox.end("one")
-        assert alive("one") == []
+        assert alive(box, "one") == []
+
+    def test_a_session_of_the_same_name_in_another_run_lives_on(self, box: Box, place: Path) -> None:
+        other = Box(place / "other-run", box.sandbox.level)
+        (place / "other-run").chmod(0o711)
+        launcher = other.sandbox.launcher(other.spec("sh", "-c", "echo started; exec cat"))
+        try:
+            with subprocess.Popen([launcher], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                assert process.stdout.readline() == "started\n"
+                box.said("true")
+                box.sandbox.end("one")
+                process.stdin.write("alive\n")
+                process.stdin.close()
+                assert process.stdout.read() == "alive\n"
+        finally:
+            other.sandbox.end("one")
 
     def test_other_sessions_live_on(self, box: Box) -> None:
         launcher = box.sandbox.launcher(box.spec("sh", "-c", "echo started; exec cat", session="two"))
@@ -252,7 +269,7 @@ class TestEnd:
     def test_folders_deeper_than_python_goes_and_closed_ones_are_removed(self, box: Box) -> None:
         box.said('mkdir -p "$TMPDIR/closed/x"; chmod 0 "$TMPDIR/closed"')
         temp = box.sandbox.temp("one")
-        deep(temp, "n", 1500)
+        deep(temp, "n", 1100)
         box.sandbox.end("one")
         assert not temp.parent.exists()
 
@@ -470,12 +487,13 @@ def environment(box: Box, spec: Spec) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line)
 
 
-def alive(session: str) -> list[int]:
+def alive(box: Box, session: str) -> list[int]:
     """Processes that carry the session's mark."""
+    mark = f"AUTOBUILD_SESSION={box.sandbox.mark(session)}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if f"AUTOBUILD_SESSION={session}".encode() in (process / "environ").read_bytes().split(b"\0"):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
     return found
 

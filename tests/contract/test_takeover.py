@@ -195,6 +195,10 @@ E_NFC, E_NFD = "é.py", unicodedata.normalize("NFD", "é.py")
 
 CASES: dict[str, Case] = {
     # H-36, H-37: names
+    **{
+        f"nothing but the name {name}": Case(wrote(name), committed={name: "new\n"})
+        for name in (":/top", ":(top)x", ":(nonsense)x", ":(attr:x)y", ":!x", "[a]", "*")
+    },
     "odd names": Case(many(*map(wrote, NAMES)), committed=dict.fromkeys(NAMES, "new\n")),
     "names that are not UTF-8": Case(
         many(*map(as_bytes, NOT_UTF8)), committed={os.fsdecode(name): "new\n" for name in NOT_UTF8}
@@ -371,7 +375,7 @@ CASES: dict[str, Case] = {
         committed={"x.py": "new\n"},
         refused={"n/" * 200 + "n": "200 folders deep"},
     ),
-    "1,500 folders deep": Case(lambda tree: deep(tree, "n", 1500), refused={"n/" * 200 + "n": "200 folders deep"}),
+    "1,100 folders deep": Case(lambda tree: deep(tree, "n", 1100), refused={"n/" * 200 + "n": "200 folders deep"}),
     "a path longer than the system takes": Case(
         many(lambda tree: deep(tree, "n" * 250, 20), wrote("x.py")),
         committed={"x.py": "new\n"},
@@ -569,6 +573,15 @@ def test_of_ten_thousand_files_some_are_taken_and_the_rest_is_counted(workspace:
     assert taken.refused[0].path == f"f{paths.MOST_FILES:05}"
     assert "more than 5000 files" in taken.refused[0].why
     assert taken.refused[-1].why == f"{10_000 - paths.MOST_FILES - MOST_PATHS_KEPT + 1:,} more paths were refused"
+
+
+def test_names_may_be_too_long_for_a_command_line(workspace: Workspace, base: str) -> None:
+    below = "/".join(["n" * 250] * 15)
+    names = [f"{below}/{number:03}{'x' * 200}" for number in range(550)]
+    before = files_of(workspace.git, workspace.git.tree(base))
+    taken = played(workspace, base, many(*map(wrote, names)))
+    assert files_of(workspace.git, taken.tree) == before | entries(dict.fromkeys(names, "new\n"))
+    assert below.partition("/")[0] not in walk(workspace.prepare(PLAYER, base, keep))
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can make a device")

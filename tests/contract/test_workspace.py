@@ -122,7 +122,7 @@ class TestTrees:
         (outside / "lib").mkdir(parents=True)
         (outside / "lib/file").write_text("ours")
         (outside / "other").write_text("ours")
-        base = commit(git, {"a/vendor/lib": (SUBMODULE, b""), "b": "x"})
+        base = commit(git, {"a/vendor/lib": (SUBMODULE, b"1" * 40), "b": "x"})
         tree = workspace.prepare(SCRATCH, base, keep)
         (tree / "a/vendor/lib").rmdir()
         (tree / "a/vendor").rmdir()

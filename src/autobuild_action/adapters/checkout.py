@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PATHS_A_CALL = 500
+BYTES_A_CALL = 50_000
 SUBMODULE = "160000"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 LONG_AGO = "946684800 +0000"
@@ -148,8 +149,9 @@ class Checkout:
 
     def _entries(self, paths: Sequence[bytes]) -> dict[bytes, tuple[str, str]]:
         """The index at ``paths`` (all of it, where they are too many to name): path to mode and object id."""
-        named = [os.fsdecode(path) for path in paths] if len(paths) <= PATHS_A_CALL else []
-        rows = (row.split(b"\t", 1) for row in self._run("ls-files", "--stage", "-z", "--", *named).split(b"\0") if row)
+        named = [os.fsdecode(path) for path in paths] if sum(map(len, paths)) <= BYTES_A_CALL else []
+        listed = self._run("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *named)
+        rows = (row.split(b"\t", 1) for row in listed.split(b"\0") if row)
         return {path: (meta[:6].decode(), meta[7:-2].decode()) for meta, path in rows}
 
     def record(self, entries: Sequence[tuple[str, str, bytes]], gone: Sequence[bytes]) -> tuple[str, set[bytes]]:

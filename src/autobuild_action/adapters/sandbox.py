@@ -53,6 +53,7 @@ class HostSandbox:
         self._folder = folder
         self._uids = _free_uids()
         self._owners: dict[str, int] = {}
+        self._run = secrets.token_hex(8)
         folder.mkdir(parents=True, exist_ok=True)
 
     def own(self, session: str, tree: Path, *, writable: bool) -> bool:
@@ -107,13 +108,17 @@ class HostSandbox:
         """The session's TMPDIR."""
         return self._session_folder(session) / "tmp"
 
+    def mark(self, session: str) -> str:
+        """What its processes carry; another run on this host, whose sessions may have the same names, has another."""
+        return f"{session}.{self._run}"
+
     def end(self, session: str) -> None:
         """Kill everything of this session and remove its HOME and TMPDIR."""
         if self.level is Level.UID:
             if session in self._owners:
                 _kill_uid(self._owners.pop(session))
         else:
-            _kill_marked(session)
+            _kill_marked(self.mark(session))
         _remove(self._folder / session)
 
     # --- starting
@@ -151,7 +156,7 @@ class HostSandbox:
         folder = self._session_folder(spec.session)
         kept = (*KEPT, *(KEPT_WITH_NETWORK if spec.network else ()))
         passed = {name: os.environ[name] for name in kept if name in os.environ}
-        own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), MARK: spec.session}
+        own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), MARK: self.mark(spec.session)}
         return {"PATH": PATH, "LANG": "C.UTF-8"} | passed | dict(spec.env) | own
 
     def _session_folder(self, session: str) -> Path:
@@ -200,7 +205,7 @@ class HostSandbox:
         if self.level is Level.UID:
             _kill_uid(self._uid(session))
         else:
-            _kill_marked(session)
+            _kill_marked(self.mark(session))
         process.wait()
 
 
@@ -276,13 +281,13 @@ def _lives(uid: int) -> bool:
     return False
 
 
-def _kill_marked(session: str) -> None:
-    """Kill what carries the session's mark in its environment (Linux; elsewhere the process group was all).
+def _kill_marked(carried: str) -> None:
+    """Kill what carries a session's mark in its environment (Linux; elsewhere the process group was all).
 
     Until twice in a row nothing is found, since a process may start another meanwhile and shows no environment while
     it becomes another program.
     """
-    mark = f"{MARK}={session}".encode()
+    mark = f"{MARK}={carried}".encode()
     quiet = 0
     for _ in range(ROUNDS):
         found = False
