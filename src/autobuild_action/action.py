@@ -30,6 +30,7 @@ from autobuild_action.lifecycle import Answer
 from autobuild_action.model import Outcome, Reason
 from autobuild_action.place import Place
 from autobuild_action.redact import Redactor
+from autobuild_action.words import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -166,7 +167,8 @@ class Job:
         if isinstance(case, Answer):
             raise TypeError(case)
         self.fail_on_blocked = case.settings.fail_on_blocked
-        return self._dry_run(case) if self.inputs.dry_run else self._attempt(case, git)
+        production = self._production(git)
+        return self._dry_run(case, production) if self.inputs.dry_run else self._attempt(case, production)
 
     def _git(self) -> Git:
         remote = Remote(url=f"{self.runner.server.url}/{self.runner.repository}.git", token=self.inputs.github_token)
@@ -174,8 +176,8 @@ class Job:
         git.create()
         return git
 
-    def _attempt(self, case: Case, git: Git) -> Outcome:
-        production = Production(
+    def _production(self, git: Git) -> Production:
+        return Production(
             repo=self.repo,
             git=git,
             place=self.place,
@@ -186,6 +188,8 @@ class Job:
             environ=self.environ,
             redact=self.redact,
         )
+
+    def _attempt(self, case: Case, production: Production) -> Outcome:
         try:
             self.journal, outcome = production.run(case)
         except RunningError as exc:
@@ -208,8 +212,8 @@ class Job:
         self.runner.set_summary(text)
         return Outcome(reason=exc.reason, detail=str(exc))
 
-    def _dry_run(self, case: Case) -> Outcome:
-        """Print the contract, the plan and the prompts; no model is called and nothing changes."""
+    def _dry_run(self, case: Case, production: Production) -> Outcome:
+        """Print the contract, the plan, the prompts and the first texts; no model is called and nothing changes."""
         say, group = self.console.say, self.console.group
         group("Dry run: the contract")
         say(case.task.text)
@@ -219,6 +223,10 @@ class Job:
         group("Dry run: the prompts")
         for name in prompting.SYSTEM_PROMPTS:
             say(f"--- {name}\n{prompting.preview(name, case.task, case.settings.mode)}")
+        group("Dry run: the first texts")
+        journal = production.preview(case)
+        say(f"--- status comment\n{render.status_comment(journal, self.place, phase=Phase.STARTING)}")
+        say(f"--- pull request\n{render.pull_request_body(journal, self.place)}")
         return Outcome(reason=Reason.PLANNED)
 
     def outputs(self, end: Outcome) -> dict[str, object]:

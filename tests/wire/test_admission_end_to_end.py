@@ -208,6 +208,8 @@ def test_a_dry_run_shows_contract_plan_and_prompts_and_changes_nothing(tmp_path:
             "branch autobuild/issue-1 from",
             "You are the Player in a dialectical build",
             "You are the Coach in a dialectical build",
+            "### autobuild · turn 1 of 5",
+            "Closes #1",
         ):
             assert shown in step.log
         assert it.writes == []

@@ -81,6 +81,12 @@ class Production:
                 lease.release(_now())
         return log.journal, outcome
 
+    def preview(self, case: Case) -> Journal:
+        """The journal as it would begin: what a dry run renders its texts from."""
+        journal = case.journal or store.new(self.repo.name, case.issue, case.branch, case.base)
+        facts = self._start(case, journal, self._studio(case).level)
+        return journal.append(facts, run=self.runner.run, at=_now())
+
     def _attempt(self, case: Case, log: store.JournalStore) -> Outcome:
         forge = GithubForge(self.repo, case.issue, self.redact)
         publisher = Publisher(forge, self.place, lines=self._lines, warn=self.console.warn, inherited=log.journal)
