@@ -197,6 +197,12 @@ class TestThrowAwayRepository:
         assert self.git(tree, "diff", "--stat").startswith("more.py")
         self.git(tree, "commit", "-qam", "mine")
 
+    def test_it_knows_nothing_of_earlier_turns(self, workspace: Workspace, git: Git, base: str) -> None:
+        workspace.prepare(PLAYER, base, keep)
+        tree = workspace.prepare(PLAYER, commit(git, {**FILES, "new": "x"}), keep)
+        refs = subprocess.run(["git", "for-each-ref"], cwd=tree, check=True, capture_output=True, text=True).stdout
+        assert len(refs.splitlines()) == 1
+
     def test_it_is_new_at_every_hand_over(self, workspace: Workspace, base: str) -> None:
         tree = workspace.prepare(PLAYER, base, keep)
         write(tree, ".git/hooks/pre-commit", "#!/bin/sh\n")

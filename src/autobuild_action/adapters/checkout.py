@@ -189,8 +189,10 @@ def _root(git: Git, commit: str, store: Path) -> str:
     Git(store).create()
     author = Author(name="autobuild", email="autobuild@localhost")
     root = git.commit(git.tree(commit), (), "The tree as it is before this session\n", author, at=LONG_AGO)
-    if not Git(store).has(root):
+    if not Git(store).text("for-each-ref", f"refs/seeds/{root}"):
+        earlier = Git(store).text("for-each-ref", "--format=delete %(refname)", "refs/seeds/")
         Git(git.folder, Remote(url=str(store))).run("push", "--quiet", str(store), f"{root}:refs/seeds/{root}")
+        Git(store).run("update-ref", "--stdin", stdin=f"{earlier}\n".encode() if earlier else b"")
     return root
 
 
