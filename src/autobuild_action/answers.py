@@ -35,11 +35,6 @@ def help_text(label: str, commands: tuple[tuple[str, str], ...] = COMMANDS) -> s
     )
 
 
-def unknown_command(verb: str, label: str) -> str:
-    """The help, with what was not understood named first."""
-    return f"I don't know {text.code(f'/autobuild {verb}', 60)}.\n\n{help_text(label)}"
-
-
 def already_running(url: str) -> str:
     """Another run works on this issue."""
     return (
@@ -104,21 +99,6 @@ def merged(number: int) -> str:
 def closed_issue() -> str:
     """A label or retry on a closed issue."""
     return "This issue is closed. Reopen it first, then ask again."
-
-
-def retry_while_running(url: str) -> str:
-    """A retry that came while a run works on the issue; its own job waits."""
-    return f"Seen. [The present run]({url}) ends first; if none starts within a minute then, comment again."
-
-
-def nothing_to_retry(label: str) -> str:
-    """A retry on an issue that was never built."""
-    return f"Nothing was built for this issue yet. Add the label {text.code(label, 100)} to start."
-
-
-def review_not_requested(login: str) -> str:
-    """GitHub would not request a review from the person who started the run."""
-    return f"A review could not be requested from {text.code(login, 60)}; everything else is in place."
 
 
 def dry_run_plan(branch: str, base_commit: str, limits: Limits) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ MAX_FILE = 64 * 1024
 
 
 class Isolation(StrEnum):
-    """The level that is asked for; ``auto`` is the strongest that passes its self-test."""
+    """The level that is asked for; ``auto`` is the strongest that can be had."""
 
     AUTO = "auto"
     UID = "uid"
@@ -353,8 +353,8 @@ SETTINGS = (
         default=Isolation.AUTO,
         description=(
             "How sessions and checks are kept apart from the rest. `auto` takes the strongest level "
-            "that passes its self-test; `uid` gives each session a user of its own; `none` only "
-            "cleans the environment."
+            "that can be had and stops where its self-test fails; `uid` gives each session a user of its own; "
+            "`none` only cleans the environment."
         ),
     ),
     Setting(

@@ -34,7 +34,7 @@ class AutobuildError(Exception):
 
     def __init__(self, what: str, cure: str = "") -> None:
         """Keep both sentences; ``cure`` may be empty where the reason's own text says enough."""
-        super().__init__(f"{what} {cure}".strip())
+        super().__init__(f"{what}{chr(10) if chr(10) in what else ' '}{cure}".strip())
         self.what = what
         self.cure = cure
 

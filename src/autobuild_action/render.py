@@ -14,12 +14,8 @@ from autobuild_action.answers import (
     merged,
     not_started,
     nothing_new,
-    nothing_to_retry,
     old_contract,
     refusal,
-    retry_while_running,
-    review_not_requested,
-    unknown_command,
 )
 from autobuild_action.blocked import report_parts
 from autobuild_action.model import AttemptStarted, Decision, Level, Outcome, Reason, Result, Turn
@@ -60,21 +56,17 @@ __all__ = [
     "merged",
     "not_started",
     "nothing_new",
-    "nothing_to_retry",
     "old_contract",
     "pull_request_body",
     "pull_request_key",
     "pull_request_title",
     "refusal",
     "report_key",
-    "retry_while_running",
     "review",
     "review_key",
-    "review_not_requested",
     "status_comment",
     "status_key",
     "superseded_status",
-    "unknown_command",
 ]
 
 WAITING = (

@@ -499,12 +499,6 @@ class TestReading:
         assert "rename from old.txt\nrename to new.txt\n" in diff
         assert "-caf\ufffd\n+caf\ufffd!\n" in diff
 
-    def test_a_merge_base_is_found_where_there_is_one(self, git: Git) -> None:
-        base = commit(git, {"a": "1"})
-        left, right = (commit(git, {"a": side}, base) for side in "lr")
-        assert git.merge_base(left, right) == base
-        assert git.merge_base(left, commit(git, {"other": "1"}, message="Another root")) is None
-
     def test_files_are_stored_byte_by_byte_in_their_order(self, git: Git, tmp_path: Path) -> None:
         names = ['"', '"\\057etc\\057passwd"', "a\nb", "c\r", "plain", "-n", " "]
         for number, name in enumerate(names):

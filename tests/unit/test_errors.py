@@ -79,3 +79,10 @@ def test_no_error_is_left_out() -> None:
 def test_a_refusal_keeps_the_status_and_githubs_words() -> None:
     error = RefusedError(422, "Validation Failed")
     assert (error.status, error.what, error.reason) == (422, "Validation Failed", Reason.ENVIRONMENT)
+
+
+def test_a_cure_after_a_list_of_faults_has_a_line_of_its_own() -> None:
+    assert (
+        str(errors.ConfigurationError("Wrong:\n- one\n- two", "Correct them.")) == "Wrong:\n- one\n- two\nCorrect them."
+    )
+    assert str(errors.ConfigurationError("It is wrong.", "Correct it.")) == "It is wrong. Correct it."

@@ -243,12 +243,6 @@ class Git:
         rows = [row.split(b"\t", 2) for row in listed.split(b"\0") if row]
         return [(path.decode(errors="backslashreplace"), _number(more), _number(less)) for more, less, path in rows]
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor, None where there is none in what was fetched."""
-        with suppress(GitError):
-            return self.text("merge-base", one, other) or None
-        return None
-
     def ignored(self, candidates: Sequence[bytes], tree: Path, rules: Path) -> set[bytes]:
         """Which of ``candidates`` the ``.gitignore`` files below ``tree`` and the file ``rules`` ignore."""
         options = ("-c", f"core.excludesFile={rules}", "check-ignore", "--no-index", "-z", "--stdin")

@@ -81,7 +81,7 @@ def read_runner(environ: Mapping[str, str]) -> Runner:
     missing = [name for name in NEEDED if not environ.get(name)]
     if missing:
         raise ConfigurationError(
-            f"This is not a job of GitHub Actions: {', '.join(missing)} is not set.",
+            f"This is not a job of GitHub Actions: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set.",
             "`autobuild action` is what the action's container runs; see the README for the workflow.",
         )
     server = environ.get("GITHUB_SERVER_URL") or PUBLIC

@@ -19,7 +19,7 @@ from autobuild_action.adapters.roles import ModelCoach, ModelPlayer, Stage
 from autobuild_action.adapters.sandbox import HostSandbox
 from autobuild_action.adapters.selftest import self_test
 from autobuild_action.adapters.workspace import Workspace
-from autobuild_action.config import Isolation
+from autobuild_action.config import NO_CHECK, Isolation
 from autobuild_action.detect import detect
 from autobuild_action.errors import AuthError, SetupError
 from autobuild_action.evidence import unusable
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 PUBLIC_MODEL = "https://api.anthropic.com"
 NOTES = ("CLAUDE.md", "AGENTS.md")
-NO_CHECK = "none"
 SETUP_SECONDS = 1800
 TEMPLATE = "template"
 SELF_TESTED = {True: "self-test passed", False: "nothing is kept apart, as asked for"}
