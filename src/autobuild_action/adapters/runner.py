@@ -80,8 +80,9 @@ def read_runner(environ: Mapping[str, str]) -> Runner:
     """The runner as the environment describes it; every path is taken from there, none is assumed."""
     missing = [name for name in NEEDED if not environ.get(name)]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise ConfigurationError(
-            f"This is not a job of GitHub Actions: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set.",
+            f"This is not a job of GitHub Actions: {', '.join(missing)} {verb} not set.",
             "`autobuild action` is what the action's container runs; see the README for the workflow.",
         )
     server = environ.get("GITHUB_SERVER_URL") or PUBLIC
